@@ -1,0 +1,159 @@
+//! Whether a configuration fits its schema well enough to be merged.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use super::path_element::PathElement;
+use super::place::{Form, Items, Place};
+use crate::field::quoted;
+use crate::schema::{Schema, Shape};
+
+/// What is wrong with a configuration, one line per finding; the empty string if nothing is.
+pub(super) fn findings(place: Place<'_>, config: &Value) -> String {
+    let mut check = Check { path: String::new(), found: Vec::new() };
+    check.value(place, config);
+    match check.found.as_slice() {
+        [] => String::new(),
+        [one] => one.clone(),
+        many => format!("errors:\n  {}", many.join("\n  ")),
+    }
+}
+
+struct Check {
+    path: String,
+    found: Vec<String>,
+}
+
+impl Check {
+    fn report(&mut self, message: impl std::fmt::Display) {
+        let colon = if self.path.is_empty() { "" } else { ": " };
+        self.found.push(format!("{}{colon}{message}", self.path));
+    }
+
+    fn below(&mut self, element: &PathElement, check: impl FnOnce(&mut Self)) {
+        let length = self.path.len();
+        self.path.push_str(&element.to_string());
+        check(self);
+        self.path.truncate(length);
+    }
+
+    fn value(&mut self, place: Place<'_>, value: &Value) {
+        match (place.form(Some(value)), value) {
+            (_, Value::Null) => {}
+            (Form::Map { .. }, Value::Object(map)) => self.map(place, map),
+            (Form::List(items), Value::Array(list)) => self.list(items, list),
+            (Form::Map { .. }, other) => self.report(format_args!("expected map, got &{{{}}}", plain(other))),
+            (Form::List(_), other) => self.report(format_args!("expected list, got &{{{}}}", plain(other))),
+            (Form::Scalar, scalar) => self.scalar(place.schema, scalar),
+        }
+    }
+
+    fn map(&mut self, place: Place<'_>, map: &Map<String, Value>) {
+        for (name, value) in map {
+            let field = place.field(name);
+            self.below(&PathElement::field(name), |check| {
+                if field.declared {
+                    check.value(field.place, value);
+                } else {
+                    check.report("field not declared in schema");
+                }
+            });
+        }
+    }
+
+    fn list(&mut self, items: Items<'_>, list: &[Value]) {
+        let mut seen = BTreeSet::new();
+        for (i, item) in list.iter().enumerate() {
+            let element = if items.is_atomic() {
+                PathElement::Index(i64::try_from(i).unwrap_or(i64::MAX))
+            } else {
+                match items.element(item) {
+                    Ok(element) => element,
+                    Err(why) => return self.report(format_args!("element {i}: {why}")),
+                }
+            };
+            self.below(&element, |check| check.value(items.place, item));
+            if !items.is_atomic() && seen.contains(&element) {
+                self.report(format_args!("duplicate entries for key {element}"));
+            }
+            seen.insert(element);
+        }
+    }
+
+    fn scalar(&mut self, schema: &Schema, value: &Value) {
+        match (&schema.shape, value) {
+            (Shape::Integer | Shape::Number, Value::Number(_)) | (Shape::Boolean, Value::Bool(_)) => {}
+            (Shape::String, Value::String(_)) => {}
+            (Shape::Integer | Shape::Number, other) => {
+                self.report(format_args!("expected numeric (int or float), got {}", go_type(other)));
+            }
+            (Shape::Boolean, other) => {
+                self.report(format_args!("expected boolean, got &{{{}}}", plain(other)));
+            }
+            (Shape::String, other) if is_plain_string(schema) => self.report(format_args!(
+                "expected string, got &value.valueUnstructured{{Value:{}}}",
+                go_syntax(other)
+            )),
+            (_, other @ (Value::Object(_) | Value::Array(_))) => {
+                self.report(format_args!("expected any scalar, got &{{{}}}", plain(other)));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Strings with a format are quantities, times and the like, which have other forms as well.
+fn is_plain_string(schema: &Schema) -> bool {
+    let format = schema.constraints.as_ref().and_then(|constraints| constraints.format.as_deref());
+    matches!(format, None | Some("" | "byte"))
+}
+
+/// A value as Go's `%v` prints it.
+pub(crate) fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => "<nil>".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(list) => {
+            let items: Vec<String> = list.iter().map(plain).collect();
+            format!("[{}]", items.join(" "))
+        }
+        Value::Object(map) => {
+            let fields: Vec<String> =
+                map.iter().map(|(name, value)| format!("{name}:{}", plain(value))).collect();
+            format!("map[{}]", fields.join(" "))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// A value as Go's `%#v` prints it.
+fn go_syntax(value: &Value) -> String {
+    match value {
+        Value::Null => "interface {}(nil)".to_owned(),
+        Value::String(text) => quoted(text),
+        Value::Array(list) => {
+            let items: Vec<String> = list.iter().map(go_syntax).collect();
+            format!("[]interface {{}}{{{}}}", items.join(", "))
+        }
+        Value::Object(map) => {
+            let fields: Vec<String> =
+                map.iter().map(|(name, value)| format!("{}:{}", quoted(name), go_syntax(value))).collect();
+            format!("map[string]interface {{}}{{{}}}", fields.join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// The Go type that a JSON value is decoded into.
+pub(crate) fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Number(number) if number.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}

@@ -1,0 +1,494 @@
+//! From the parts of an HTTP request to a [`Request`].
+
+mod accept;
+mod body;
+mod options;
+mod path;
+mod query;
+
+use serde_json::Value;
+
+use crate::field::{FieldError, FieldPath, quoted};
+use crate::metadata;
+use crate::object::split_api_version;
+use crate::request::{FieldValidation, Options, PatchKind, Request, Verb};
+use crate::status::Status;
+use crate::unmarshal;
+use crate::watch::WatchOptions;
+
+use body::Document;
+use query::Query;
+
+pub use accept::{Format, Include, Output};
+
+/// A body may have so many bytes.
+pub const BODY_BYTES_MAX: usize = 3 * 1024 * 1024;
+
+const BODY_TYPES: &[&str] = &["application/json", "application/yaml"];
+const PATCH_TYPES: &[(&str, PatchKind)] = &[
+    ("application/json-patch+json", PatchKind::Json),
+    ("application/merge-patch+json", PatchKind::Merge),
+    ("application/strategic-merge-patch+json", PatchKind::Strategic),
+    ("application/apply-patch+yaml", PatchKind::Apply),
+];
+
+/// What of an HTTP request says what to do. Who asks, and whether they may, is not part of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HttpParts<'a> {
+    /// `GET`
+    pub method: &'a str,
+    /// The path as it stands in the request line, percent-encoded.
+    pub path: &'a str,
+    /// What follows the question mark.
+    pub query: &'a str,
+    /// The `Content-Type` header.
+    pub content_type: Option<&'a str>,
+    /// The `Accept` header.
+    pub accept: Option<&'a str>,
+    /// The `User-Agent` header: it names the field manager where the query does not.
+    pub user_agent: Option<&'a str>,
+    /// JSON. A YAML body is converted by whoever calls.
+    pub body: &'a [u8],
+}
+
+/// What an HTTP request asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parsed {
+    /// What to do. A watch is a list request, whose objects are those to watch.
+    pub request: Request,
+    /// Set if the client wants to watch.
+    pub watch: Option<WatchOptions>,
+    /// What goes into `Warning` headers, besides what handling the request yields.
+    pub warnings: Vec<String>,
+    /// What the answer shows of objects.
+    pub output: Output,
+    /// How the answer is written.
+    pub format: Format,
+}
+
+/// Reads a request. Whether the resource exists and knows the verb is for the handler to say.
+///
+/// Every input is answered: with 400 if it is malformed, 404 if the path names no resource, 405 if the
+/// method does not fit the path, 406 and 415 for media types that are not spoken, 413 for a body that is
+/// too large, and 422 for options that are not allowed.
+pub fn parse(parts: &HttpParts<'_>) -> Result<Parsed, Status> {
+    let target = path::parse(parts.path)?;
+    let query = Query::parse(parts.query);
+    let verb = verb_of(parts, &target)?;
+    if parts.body.len() > BODY_BYTES_MAX {
+        return Err(Status::too_large(BODY_BYTES_MAX));
+    }
+    let (output, format) = accept::negotiate(parts.accept, &query)?;
+    let mut request = Request::new(verb, target.resource);
+    request.namespace = target.namespace;
+    request.name = target.name;
+    request.subresource = target.subresource;
+    let (mut watch, mut warnings) = (None, Vec::new());
+    match verb {
+        Verb::Get => request.options = options::of_get(&query)?,
+        Verb::List => (request.options, watch) = options::of_list(&query, target.watch)?,
+        Verb::Delete => options::add_delete(&mut request.options, &query, delete_body(parts)?.as_ref())?,
+        Verb::DeleteCollection => {
+            request.options = options::of_list(&query, false)?.0;
+            options::add_delete(&mut request.options, &query, delete_body(parts)?.as_ref())?;
+        }
+        Verb::Create | Verb::Update | Verb::Patch(_) => {
+            request.options = options::of_write(verb, &query)?;
+            default_manager(verb, &mut request.options, parts.user_agent);
+            let document = written_body(verb, parts)?;
+            warnings = strict_findings(verb, &document);
+            refuse_findings(verb, request.options.field_validation, &document, &mut warnings)?;
+            request.body = Some(document.value);
+        }
+    }
+    Ok(Parsed { request, watch, warnings, output, format })
+}
+
+fn verb_of(parts: &HttpParts<'_>, target: &path::Target) -> Result<Verb, Status> {
+    let whole_object = target.name.is_some() && target.subresource.is_none();
+    Ok(match (parts.method, &target.name) {
+        ("GET" | "HEAD", _) if target.watch => Verb::List,
+        (_, _) if target.watch => return Err(Status::method_not_allowed()),
+        ("GET" | "HEAD", Some(_)) => Verb::Get,
+        ("GET" | "HEAD", None) => Verb::List,
+        // Only subresources are created under a name: an eviction, a token.
+        ("POST", _) if !whole_object => Verb::Create,
+        ("PUT", Some(_)) => Verb::Update,
+        ("PATCH", Some(_)) => Verb::Patch(patch_kind(parts.content_type.unwrap_or_default())?),
+        ("DELETE", Some(_)) => Verb::Delete,
+        ("DELETE", None) => Verb::DeleteCollection,
+        _ => return Err(Status::method_not_allowed()),
+    })
+}
+
+fn patch_kind(content_type: &str) -> Result<PatchKind, Status> {
+    let given = content_type.split(';').next().unwrap_or_default();
+    let known = PATCH_TYPES.iter().find(|(name, _)| *name == given);
+    known.map(|(_, kind)| *kind).ok_or_else(|| {
+        let names: Vec<&str> = PATCH_TYPES.iter().map(|(name, _)| *name).collect();
+        Status::unsupported_media_type(&names)
+    })
+}
+
+/// 415 for a body that is neither JSON nor YAML; without a type it is JSON.
+fn check_body_type(content_type: Option<&str>) -> Result<(), Status> {
+    let given = content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim();
+    let known = given.is_empty() || BODY_TYPES.iter().any(|name| name.eq_ignore_ascii_case(given));
+    if known { Ok(()) } else { Err(Status::unsupported_media_type(BODY_TYPES)) }
+}
+
+/// Clients that do not name themselves are known by their user agent, but an apply must say who it is.
+fn default_manager(verb: Verb, options: &mut Options, user_agent: Option<&str>) {
+    if options.field_manager.is_none() && verb != Verb::Patch(PatchKind::Apply) {
+        options.field_manager = user_agent.and_then(metadata::manager_of_user_agent);
+    }
+}
+
+/// The options in the body of a delete, if it has a body.
+fn delete_body(parts: &HttpParts<'_>) -> Result<Option<serde_json::Map<String, Value>>, Status> {
+    if parts.body.is_empty() {
+        return Ok(None);
+    }
+    check_body_type(parts.content_type)?;
+    match body::read(parts.body) {
+        Ok(Document { value: Value::Object(fields), .. }) => Ok(Some(fields)),
+        Ok(Document { value, .. }) => {
+            let why = unmarshal::into_value(&value, "v1.DeleteOptions");
+            Err(Status::bad_request(format!("couldn't get version/kind; json parse error: {why}")))
+        }
+        Err(error) => {
+            Err(Status::bad_request(format!("couldn't get version/kind; json parse error: {error}")))
+        }
+    }
+}
+
+/// The body of a write: an object, or a list of operations in a JSON patch.
+fn written_body(verb: Verb, parts: &HttpParts<'_>) -> Result<Document, Status> {
+    if !matches!(verb, Verb::Patch(_)) {
+        check_body_type(parts.content_type)?;
+    }
+    let document = body::read(parts.body).map_err(|error| unreadable(verb, parts, &error.to_string()))?;
+    let (fits, wanted) = match verb {
+        Verb::Patch(PatchKind::Json) => (document.value.is_array(), "[]handlers.jsonPatchOp"),
+        _ => (document.value.is_object(), "map[string]interface {}"),
+    };
+    if fits {
+        return Ok(document);
+    }
+    Err(unreadable(verb, parts, &unmarshal::into_value(&document.value, wanted)))
+}
+
+fn unreadable(verb: Verb, parts: &HttpParts<'_>, why: &str) -> Status {
+    let yaml = parts.content_type.unwrap_or_default().contains("yaml");
+    let hint = if yaml { " (YAML must be converted to JSON before it gets here)" } else { "" };
+    Status::bad_request(match verb {
+        Verb::Patch(PatchKind::Apply) => format!("error decoding YAML: {why}{hint}"),
+        Verb::Patch(PatchKind::Strategic) => why.to_owned(),
+        Verb::Patch(_) => format!("error decoding patch: {why}"),
+        _ => format!(
+            "the object provided is unrecognized: couldn't get version/kind; json parse error: {why}{hint} ({})",
+            summary(parts.body)
+        ),
+    })
+}
+
+/// The start of a body, for an error: as text if it looks like JSON, else in hexadecimal.
+fn summary(body: &[u8]) -> String {
+    const SHOWN: usize = 30;
+    let start = body.get(..SHOWN).unwrap_or(body);
+    let more = if body.len() > SHOWN { " ..." } else { "" };
+    match body.first() {
+        None => "<empty>".to_owned(),
+        Some(b'{') => format!("{}{more}", String::from_utf8_lossy(start)),
+        Some(_) => {
+            let digits: Vec<String> = start.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("{}{more}", digits.concat())
+        }
+    }
+}
+
+/// What a strict decoder complains about before it knows the type.
+fn strict_findings(verb: Verb, document: &Document) -> Vec<String> {
+    let duplicates = document.duplicates.iter().map(|path| format!("duplicate field {}", quoted(path)));
+    if verb != Verb::Patch(PatchKind::Json) {
+        return duplicates.collect();
+    }
+    let mut findings: Vec<String> = duplicates.collect();
+    for (index, operation) in document.value.as_array().into_iter().flatten().enumerate() {
+        let keys = operation.as_object().into_iter().flat_map(serde_json::Map::keys);
+        let unknown = keys.filter(|key| !matches!(key.as_str(), "op" | "path" | "from" | "value"));
+        findings.extend(unknown.map(|key| format!("unknown field {}", quoted(&format!("[{index}].{key}")))));
+        if findings.len() >= 100 {
+            findings.truncate(100);
+            break;
+        }
+    }
+    findings.into_iter().map(|finding| format!("json patch {finding}")).collect()
+}
+
+/// Findings are refused, told or forgotten, as the client wants it.
+fn refuse_findings(
+    verb: Verb,
+    validation: FieldValidation,
+    document: &Document,
+    findings: &mut Vec<String>,
+) -> Result<(), Status> {
+    match validation {
+        FieldValidation::Ignore => findings.clear(),
+        FieldValidation::Strict if !findings.is_empty() => {
+            return Err(strict_error(verb, document, &findings.join(", ")));
+        }
+        FieldValidation::Warn | FieldValidation::Strict => {}
+    }
+    Ok(())
+}
+
+fn strict_error(verb: Verb, document: &Document, findings: &str) -> Status {
+    let why = format!("strict decoding error: {findings}");
+    match verb {
+        Verb::Patch(PatchKind::Apply) => {
+            Status::bad_request(format!("error strict decoding YAML: {findings}"))
+        }
+        Verb::Patch(_) => {
+            let error = FieldError::invalid(&FieldPath::of("patch"), document.value.to_string(), why);
+            Status::invalid("", "", "", &[error])
+        }
+        _ => {
+            let kind = document.value["kind"].as_str().unwrap_or_default();
+            let (_, version) = split_api_version(document.value["apiVersion"].as_str().unwrap_or_default());
+            let version = quoted(version);
+            Status::bad_request(format!("{kind} in version {version} cannot be handled as a {kind}: {why}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::request::ResourceId;
+
+    const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+    const CONFIG_MAP: &str = "/api/v1/namespaces/default/configmaps/a";
+
+    fn parts<'a>(method: &'a str, path: &'a str) -> HttpParts<'a> {
+        HttpParts { method, path, ..HttpParts::default() }
+    }
+
+    fn code(parts: &HttpParts<'_>) -> u16 {
+        parse(parts).map_or_else(|status| status.code, |_| 200)
+    }
+
+    #[test]
+    fn methods_become_verbs() {
+        for (method, path, expected) in [
+            ("GET", CONFIG_MAP, Ok(Verb::Get)),
+            ("HEAD", CONFIG_MAP, Ok(Verb::Get)),
+            ("GET", CONFIG_MAPS, Ok(Verb::List)),
+            ("GET", "/api/v1/watch/configmaps", Ok(Verb::List)),
+            ("POST", CONFIG_MAPS, Ok(Verb::Create)),
+            ("POST", "/api/v1/namespaces/default/pods/p/eviction", Ok(Verb::Create)),
+            ("PUT", CONFIG_MAP, Ok(Verb::Update)),
+            ("DELETE", CONFIG_MAP, Ok(Verb::Delete)),
+            ("DELETE", CONFIG_MAPS, Ok(Verb::DeleteCollection)),
+            ("POST", CONFIG_MAP, Err(405)),
+            ("PUT", CONFIG_MAPS, Err(405)),
+            ("PATCH", CONFIG_MAPS, Err(405)),
+            ("POST", "/api/v1/watch/configmaps", Err(405)),
+            ("OPTIONS", CONFIG_MAPS, Err(405)),
+            ("get", CONFIG_MAPS, Err(405)),
+            ("GET", "/version", Err(404)),
+        ] {
+            let body: &[u8] = if method.starts_with('P') { b"{}" } else { b"" };
+            let read = parse(&HttpParts { body, ..parts(method, path) });
+            let verb = read.map(|parsed| parsed.request.verb).map_err(|status| status.code);
+            assert_eq!(verb, expected, "{method} {path}");
+        }
+    }
+
+    #[test]
+    fn a_create_carries_its_body() {
+        let parsed = parse(&HttpParts {
+            query: "dryRun=All&pretty=true",
+            content_type: Some("application/json; charset=utf-8"),
+            user_agent: Some("kubectl/v1.35.0 (linux/amd64)"),
+            body: br#"{"kind":"ConfigMap","data":{"a":"1","a":"2"}}"#,
+            ..parts("POST", CONFIG_MAPS)
+        })
+        .unwrap();
+        let mut expected = Request::new(Verb::Create, ResourceId::new("", "v1", "configmaps"))
+            .in_namespace("default")
+            .with_body(json!({"kind": "ConfigMap", "data": {"a": "2"}}))
+            .as_manager("kubectl");
+        expected.options.dry_run = true;
+        assert_eq!(parsed.request, expected);
+        assert_eq!(parsed.warnings, ["duplicate field \"data.a\""]);
+        assert_eq!((parsed.output, parsed.format), (Output::Object, Format::Json));
+    }
+
+    #[test]
+    fn patches_are_told_apart_by_their_type() {
+        let read = |content_type, body: &'static [u8], query| {
+            let content_type = Some(content_type);
+            parse(&HttpParts {
+                content_type,
+                body,
+                query,
+                user_agent: Some("me"),
+                ..parts("PATCH", CONFIG_MAP)
+            })
+        };
+        for (content_type, body, query, kind) in [
+            ("application/json-patch+json", &b"[]"[..], "", PatchKind::Json),
+            ("application/merge-patch+json; charset=utf-8", b"{}", "", PatchKind::Merge),
+            ("application/strategic-merge-patch+json", b"{}", "", PatchKind::Strategic),
+            ("application/apply-patch+yaml", b"{}", "fieldManager=me&force=1", PatchKind::Apply),
+        ] {
+            assert_eq!(read(content_type, body, query).unwrap().request.verb, Verb::Patch(kind));
+        }
+        let status = read("application/json", b"{}", "").unwrap_err();
+        assert_eq!(status.code, 415);
+        assert_eq!(
+            status.message,
+            "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, application/apply-patch+yaml"
+        );
+        assert_eq!(read("application/apply-patch+yaml", b"{}", "").unwrap_err().code, 422);
+        let status = read("application/apply-patch+yaml", b"a: b", "fieldManager=me").unwrap_err();
+        assert!(
+            status.message.ends_with("(YAML must be converted to JSON before it gets here)"),
+            "{}",
+            status.message
+        );
+        let status = read("application/json-patch+json", b"{}", "").unwrap_err();
+        assert_eq!(
+            (status.code, status.message.as_str()),
+            (
+                400,
+                "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"
+            )
+        );
+        let parsed =
+            read("application/json-patch+json", br#"[{"op":"test","op":"add","extra":1}]"#, "").unwrap();
+        assert_eq!(
+            parsed.warnings,
+            ["json patch duplicate field \"[0].op\"", "json patch unknown field \"[0].extra\""]
+        );
+    }
+
+    #[test]
+    fn strictness_is_the_clients_choice() {
+        let body = br#"{"apiVersion":"v1","kind":"ConfigMap","data":{"a":"1","a":"2"}}"#;
+        let read = |query| parse(&HttpParts { query, body, ..parts("POST", CONFIG_MAPS) });
+        assert!(read("fieldValidation=Ignore").unwrap().warnings.is_empty());
+        assert_eq!(read("fieldValidation=Warn").unwrap().warnings.len(), 1);
+        let status = read("fieldValidation=Strict").unwrap_err();
+        assert_eq!(status.code, 400);
+        assert_eq!(
+            status.message,
+            "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict decoding error: duplicate field \"data.a\""
+        );
+        let patch = HttpParts {
+            query: "fieldValidation=Strict",
+            content_type: Some("application/merge-patch+json"),
+            body: br#"{"a":1,"a":2}"#,
+            ..parts("PATCH", CONFIG_MAP)
+        };
+        let status = parse(&patch).unwrap_err();
+        assert_eq!(
+            (status.code, status.message.as_str()),
+            (
+                422,
+                r#" "" is invalid: patch: Invalid value: "{\"a\":2}": strict decoding error: duplicate field "a""#
+            )
+        );
+    }
+
+    #[test]
+    fn bodies_that_cannot_be_read() {
+        for (content_type, body, code, message) in [
+            (None, &b""[..], 400, "EOF while parsing a value at line 1 column 0 (<empty>)"),
+            (None, b"{\"a\":", 400, "EOF while parsing a value at line 1 column 5 ({\"a\":)"),
+            (None, b"x", 400, "expected value at line 1 column 1 (78)"),
+            (
+                None,
+                b"[]",
+                400,
+                "json: cannot unmarshal array into Go value of type map[string]interface {} (5b5d)",
+            ),
+            (
+                Some("application/vnd.kubernetes.protobuf"),
+                b"k8s",
+                415,
+                "accepted media types include: application/json, application/yaml",
+            ),
+        ] {
+            let status = parse(&HttpParts { content_type, body, ..parts("PUT", CONFIG_MAP) }).unwrap_err();
+            assert_eq!(status.code, code);
+            assert!(status.message.ends_with(message), "{}", status.message);
+        }
+        let large = vec![b' '; BODY_BYTES_MAX + 1];
+        let status = parse(&HttpParts { body: &large, ..parts("POST", CONFIG_MAPS) }).unwrap_err();
+        assert_eq!(
+            (status.code, status.message.as_str()),
+            (413, "Request entity too large: limit is 3145728")
+        );
+    }
+
+    #[test]
+    fn deletes_take_options_from_body_or_query() {
+        let body = br#"{"gracePeriodSeconds":5}"#;
+        let parsed = parse(&HttpParts { body, query: "dryRun=All", ..parts("DELETE", CONFIG_MAP) }).unwrap();
+        assert_eq!(parsed.request.options.grace_period_seconds, Some(5));
+        assert!(!parsed.request.options.dry_run);
+        assert_eq!(parsed.request.body, None);
+        let query = "labelSelector=a&gracePeriodSeconds=0";
+        let parsed = parse(&HttpParts { query, ..parts("DELETE", CONFIG_MAPS) }).unwrap();
+        assert_eq!(parsed.request.options.label_selector.as_deref(), Some("a"));
+        assert_eq!(parsed.request.options.grace_period_seconds, Some(0));
+        assert_eq!(code(&HttpParts { body: b"null", ..parts("DELETE", CONFIG_MAP) }), 400);
+        assert_eq!(code(&HttpParts { body: b"{", ..parts("DELETE", CONFIG_MAP) }), 400);
+    }
+
+    #[test]
+    fn watches_are_lists_that_go_on() {
+        let parsed =
+            parse(&HttpParts { query: "watch=true&resourceVersion=5", ..parts("GET", CONFIG_MAPS) }).unwrap();
+        assert_eq!(parsed.request.verb, Verb::List);
+        assert_eq!(parsed.watch.map(|watch| watch.resource_version), Some(5));
+        // One object is got, not watched.
+        assert_eq!(
+            parse(&HttpParts { query: "watch=true", ..parts("GET", CONFIG_MAP) }).unwrap().watch,
+            None
+        );
+        let parsed = parse(&parts("GET", "/api/v1/watch/namespaces/default/configmaps/a")).unwrap();
+        assert_eq!((parsed.watch.is_some(), parsed.request.name.as_deref()), (true, Some("a")));
+    }
+
+    proptest! {
+        #[test]
+        fn any_request_is_read_or_refused(
+            method in "GET|POST|PUT|PATCH|DELETE|HEAD|[A-Z]{0,5}",
+            path in "(/(api|apis|v1|namespaces|watch|a|%2e|%|\\PC)){0,7}",
+            query in "((watch|limit|dryRun|labelSelector|continue|resourceVersion)=[a-z0-9%!=]{0,5}&){0,3}|\\PC{0,20}",
+            content_type in proptest::option::of("application/(json|yaml|merge-patch\\+json|json-patch\\+json|apply-patch\\+yaml)|\\PC{0,10}"),
+            accept in proptest::option::of("(application/json|\\*/\\*|as=Table|;|,|q=[0-9.a-z]{0,4}|\\PC){0,6}"),
+            user_agent in proptest::option::of("\\PC{0,10}"),
+            body in proptest::collection::vec(any::<u8>(), 0..40),
+        ) {
+            let result = parse(&HttpParts {
+                method: &method,
+                path: &path,
+                query: &query,
+                content_type: content_type.as_deref(),
+                accept: accept.as_deref(),
+                user_agent: user_agent.as_deref(),
+                body: &body,
+            });
+            if let Err(status) = result {
+                prop_assert!((400..=504).contains(&status.code));
+            }
+        }
+    }
+}

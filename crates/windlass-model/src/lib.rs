@@ -1,0 +1,59 @@
+//! The Kubernetes API as a pure function.
+//!
+//! Start with [`handle`]: it takes a [`Store`], the [`Types`] that are served, the time and a
+//! [`Request`], and returns the [`Response`] with the [`Change`]s to commit. It does no I/O, reads
+//! no clock, and answers every input, however broken, with a Kubernetes `Status`. [`Cluster`] holds all of
+//! these together:
+//!
+//! ```
+//! use serde_json::json;
+//! use windlass_model::{Cluster, Reason, Request, ResourceId, Verb};
+//!
+//! let mut cluster = Cluster::new();
+//! let create = Request::new(Verb::Create, ResourceId::new("", "v1", "configmaps"))
+//!     .in_namespace("default")
+//!     .with_body(json!({ "metadata": { "name": "a" }, "data": { "key": "value" } }));
+//! assert_eq!(cluster.request(&create).code, 201);
+//!
+//! let again = cluster.request(&create);
+//! let status = again.failure().expect("the name is taken");
+//! assert_eq!(status.reason, Some(Reason::AlreadyExists));
+//! assert_eq!(status.message, "configmaps \"a\" already exists");
+//! ```
+
+pub mod apply;
+mod base64;
+pub mod cel;
+pub mod cluster;
+pub mod crd;
+pub mod definitions;
+pub mod field;
+pub mod gc;
+pub mod http;
+pub mod json_path;
+pub mod list;
+pub mod metadata;
+pub mod namespaces;
+pub mod object;
+pub mod patch;
+pub mod request;
+pub mod response;
+pub mod schema;
+pub mod selector;
+pub mod status;
+pub mod store;
+pub mod table;
+pub mod time;
+pub mod types;
+mod unmarshal;
+pub mod verbs;
+pub mod watch;
+
+pub use cluster::{Cluster, types_after};
+pub use request::{Options, PatchKind, Preconditions, Propagation, Request, ResourceId, Verb};
+pub use response::{Body, List, Response};
+pub use status::{Reason, Status};
+pub use store::{Change, Key, MemoryStore, Store};
+pub use time::Timestamp;
+pub use types::{TypeInfo, Types};
+pub use verbs::{Effect, handle};

@@ -1,0 +1,80 @@
+//! The namespace controller as a pure step: empties namespaces that are being deleted, then lets them go.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::object;
+use crate::request::{Propagation, Request, ResourceId, Verb};
+use crate::store::Store;
+use crate::types::Types;
+
+/// What keeps a namespace until its content is gone.
+const FINALIZER: &str = "kubernetes";
+
+/// Everything that the controller would do now, by namespace.
+pub fn next_requests<S: Store + ?Sized>(store: &S, types: &Types) -> Vec<Request> {
+    let namespaces = store.scan("", "namespaces", None, None);
+    namespaces
+        .filter(|(_, namespace)| object::is_deleting(namespace) && is_held(namespace))
+        .flat_map(|(_, namespace)| clear(store, types, &namespace))
+        .collect()
+}
+
+fn is_held(namespace: &Value) -> bool {
+    spec_finalizers(namespace).any(|name| name == FINALIZER)
+}
+
+fn spec_finalizers(namespace: &Value) -> impl Iterator<Item = &str> {
+    namespace["spec"]["finalizers"].as_array().into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// Pods go first, since they may still need what else is there; then everything; then the finalizer.
+fn clear<S: Store + ?Sized>(store: &S, types: &Types, namespace: &Value) -> Vec<Request> {
+    let name = object::name(namespace);
+    let holds = |resource: &ResourceId| {
+        store.scan(&resource.group, &resource.plural, Some(name), None).next().is_some()
+    };
+    let left: Vec<ResourceId> = content_types(types).into_iter().filter(holds).collect();
+    if left.is_empty() {
+        return vec![finalize(namespace)];
+    }
+    let is_pods = |resource: &&ResourceId| resource.group.is_empty() && resource.plural == "pods";
+    let now = left.iter().find(is_pods).map_or(&left[..], std::slice::from_ref);
+    let unmarked = |resource: &&ResourceId| {
+        let mut objects = store.scan(&resource.group, &resource.plural, Some(name), None);
+        objects.any(|(_, object)| !object::is_deleting(&object))
+    };
+    now.iter().filter(unmarked).map(|resource| delete_all(resource, name)).collect()
+}
+
+/// Each namespaced resource once, in the version that it is stored in where that is served.
+fn content_types(types: &Types) -> Vec<ResourceId> {
+    let names: BTreeSet<(&str, &str)> = types
+        .iter()
+        .filter(|info| info.namespaced)
+        .map(|info| (info.resource.group.as_str(), info.resource.plural.as_str()))
+        .collect();
+    let served = names.into_iter().filter_map(|(group, plural)| types.any_version(group, plural));
+    served.map(|info| info.resource.clone()).collect()
+}
+
+fn delete_all(resource: &ResourceId, namespace: &str) -> Request {
+    let mut request = Request::new(Verb::DeleteCollection, resource.clone()).in_namespace(namespace);
+    request.options.propagation = Some(Propagation::Background);
+    request
+}
+
+fn finalize(namespace: &Value) -> Request {
+    let rest: Vec<&str> = spec_finalizers(namespace).filter(|name| *name != FINALIZER).collect();
+    let body = json!({
+        "apiVersion": "v1", "kind": "Namespace",
+        "metadata": namespace["metadata"],
+        "spec": { "finalizers": rest },
+    });
+    Request::new(Verb::Update, ResourceId::new("", "v1", "namespaces"))
+        .named(object::name(namespace))
+        .on("finalize")
+        .with_body(body)
+        .as_manager("kube-controller-manager")
+}

@@ -1,0 +1,192 @@
+//! The objects that a list or a watch is about, and the form in which it shows them.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::metadata::names;
+use crate::object;
+use crate::request::Request;
+use crate::selector::{FieldSelector, LabelSelector};
+use crate::status::Status;
+use crate::store::Key;
+use crate::types::TypeInfo;
+
+/// Selects objects of one type by namespace, labels and fields.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Filter {
+    /// The group of the type.
+    pub group: String,
+    /// The plural of the type.
+    pub plural: String,
+    /// Only objects of this namespace.
+    pub namespace: Option<String>,
+    /// Only objects with such labels.
+    pub labels: LabelSelector,
+    /// Only objects with such fields.
+    pub fields: FieldSelector,
+    /// The `apiVersion` in which objects are shown.
+    pub api_version: String,
+    /// The kind of the objects.
+    pub kind: String,
+}
+
+impl Filter {
+    /// What a list or watch request selects.
+    ///
+    /// 400 if a selector cannot be read, or asks for fields that the type does not know.
+    pub fn of(info: &TypeInfo, request: &Request) -> Result<Self, Status> {
+        let options = &request.options;
+        let labels = LabelSelector::parse(options.label_selector.as_deref().unwrap_or_default())
+            .map_err(Status::bad_request)?;
+        let mut fields = FieldSelector::parse(options.field_selector.as_deref().unwrap_or_default())
+            .map_err(Status::bad_request)?;
+        fields.check_supported(info).map_err(Status::bad_request)?;
+        if let Some(name) = &request.name {
+            fields = for_path_name(fields, name)?;
+        }
+        let resource = &info.resource;
+        let mut namespace = request.namespace.clone().filter(|_| info.namespaced);
+        if namespace.is_none() && info.namespaced {
+            // A selector that names a namespace narrows the search to it.
+            let required = fields.required("metadata.namespace");
+            namespace = required.filter(|name| names::is_dns1123_label(name).is_empty()).map(str::to_owned);
+        }
+        Ok(Filter {
+            group: resource.group.clone(),
+            plural: resource.plural.clone(),
+            namespace,
+            labels,
+            fields,
+            api_version: object::api_version(&resource.group, &resource.version),
+            kind: info.kind.clone(),
+        })
+    }
+
+    /// Whether an object of this key is selected.
+    pub fn matches(&self, key: &Key, object: &Value) -> bool {
+        *key.group == *self.group
+            && *key.plural == *self.plural
+            && self.namespace.as_ref().is_none_or(|namespace| *key.namespace == **namespace)
+            && self.labels.matches(&object["metadata"]["labels"])
+            && self.fields.matches(object)
+    }
+
+    /// Whether all objects of the type, or of one namespace of it, are selected.
+    pub fn is_unselective(&self) -> bool {
+        self.labels.is_everything() && self.fields.is_everything()
+    }
+
+    /// The only key that can be selected, if there is but one.
+    pub fn only_key(&self, info: &TypeInfo) -> Option<Key> {
+        let name = self.fields.required("metadata.name")?;
+        if name.is_empty() || !names::is_path_segment(name).is_empty() {
+            return None;
+        }
+        let namespace = if info.namespaced { self.namespace.as_deref()? } else { "" };
+        Some(Key::new(&self.group, &self.plural, namespace, name))
+    }
+
+    /// A stored object as this version of the type shows it. Versions differ in nothing but their name.
+    pub fn served(&self, object: &Arc<Value>) -> Arc<Value> {
+        if object["apiVersion"] == *self.api_version && object["kind"] == *self.kind {
+            return Arc::clone(object);
+        }
+        let mut shown = (**object).clone();
+        if let Some(fields) = shown.as_object_mut() {
+            fields.insert("apiVersion".to_owned(), self.api_version.as_str().into());
+            fields.insert("kind".to_owned(), self.kind.as_str().into());
+        }
+        Arc::new(shown)
+    }
+}
+
+/// A name in the path of a watch is the same as a selector for it, and must not contradict one.
+fn for_path_name(fields: FieldSelector, name: &str) -> Result<FieldSelector, Status> {
+    if fields.is_everything() {
+        return Ok(FieldSelector::for_name(name));
+    }
+    if fields.required("metadata.name") == Some(name) {
+        return Ok(fields);
+    }
+    Err(Status::bad_request("fieldSelector metadata.name doesn't match requested name"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::request::{ResourceId, Verb};
+    use crate::selector::tests::custom;
+
+    fn request() -> Request {
+        Request::new(Verb::List, ResourceId::new("example.com", "v1", "widgets"))
+    }
+
+    #[test]
+    fn selects_by_type_namespace_labels_and_fields() {
+        let info = custom("example.com", "v1", "widgets", "Widget");
+        let mut request = request().in_namespace("ns");
+        request.options.label_selector = Some("app=web".to_owned());
+        request.options.field_selector = Some("metadata.name!=b".to_owned());
+        let filter = Filter::of(&info, &request).unwrap();
+        let object = |name: &str| json!({"metadata": {"name": name, "labels": {"app": "web"}}});
+        for (key, name, expected) in [
+            (Key::new("example.com", "widgets", "ns", "a"), "a", true),
+            (Key::new("example.com", "widgets", "ns", "b"), "b", false),
+            (Key::new("example.com", "widgets", "other", "a"), "a", false),
+            (Key::new("example.com", "gadgets", "ns", "a"), "a", false),
+            (Key::new("", "widgets", "ns", "a"), "a", false),
+        ] {
+            assert_eq!(filter.matches(&key, &object(name)), expected, "{key:?}");
+        }
+        assert!(!filter.matches(&Key::new("example.com", "widgets", "ns", "a"), &json!({})));
+    }
+
+    #[test]
+    fn finds_the_only_key() {
+        let mut info = custom("example.com", "v1", "widgets", "Widget");
+        let mut request = request();
+        request.options.field_selector = Some("metadata.name=a".to_owned());
+        assert_eq!(Filter::of(&info, &request).unwrap().only_key(&info), None);
+        request.options.field_selector = Some("metadata.name=a,metadata.namespace=ns".to_owned());
+        let filter = Filter::of(&info, &request).unwrap();
+        assert_eq!(filter.only_key(&info), Some(Key::new("example.com", "widgets", "ns", "a")));
+        info.namespaced = false;
+        request.options.field_selector = Some("metadata.name=a".to_owned());
+        let filter = Filter::of(&info, &request).unwrap();
+        assert_eq!(filter.only_key(&info), Some(Key::new("example.com", "widgets", "", "a")));
+    }
+
+    #[test]
+    fn a_name_in_the_path_selects_it() {
+        let info = custom("example.com", "v1", "widgets", "Widget");
+        let mut request = request().named("a");
+        assert_eq!(Filter::of(&info, &request).unwrap().fields, FieldSelector::for_name("a"));
+        request.options.field_selector = Some("metadata.name=b".to_owned());
+        assert_eq!(Filter::of(&info, &request).unwrap_err().code, 400);
+    }
+
+    #[test]
+    fn shows_the_version_that_was_asked_for() {
+        let info = custom("example.com", "v2", "widgets", "Widget");
+        let filter = Filter::of(&info, &request()).unwrap();
+        let old = Arc::new(json!({"apiVersion": "example.com/v1", "kind": "Widget", "spec": {}}));
+        let shown = filter.served(&old);
+        assert_eq!(*shown, json!({"apiVersion": "example.com/v2", "kind": "Widget", "spec": {}}));
+        assert!(Arc::ptr_eq(&filter.served(&shown), &shown));
+    }
+
+    #[test]
+    fn bad_selectors_are_bad_requests() {
+        let info = custom("example.com", "v1", "widgets", "Widget");
+        let mut bad_label = request();
+        bad_label.options.label_selector = Some("a b".to_owned());
+        let mut bad_field = request();
+        bad_field.options.field_selector = Some("spec.foo=b".to_owned());
+        assert_eq!(Filter::of(&info, &bad_label).unwrap_err().code, 400);
+        let status = Filter::of(&info, &bad_field).unwrap_err();
+        assert_eq!((status.code, status.message.as_str()), (400, "field label not supported: spec.foo"));
+    }
+}

@@ -1,0 +1,164 @@
+//! Where objects live: the trait that the rules read through, and a persistent map that forks in O(1).
+
+use std::sync::Arc;
+
+use imbl::OrdMap;
+use serde_json::Value;
+
+/// Names an object, whatever version it is read in.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// Empty for the core group.
+    pub group: Arc<str>,
+    /// `configmaps`.
+    pub plural: Arc<str>,
+    /// Empty for cluster-scoped objects.
+    pub namespace: Arc<str>,
+    /// `metadata.name`.
+    pub name: Arc<str>,
+}
+
+impl Key {
+    /// A key from its four parts.
+    pub fn new(group: &str, plural: &str, namespace: &str, name: &str) -> Self {
+        Key { group: group.into(), plural: plural.into(), namespace: namespace.into(), name: name.into() }
+    }
+}
+
+/// One object before and after a write. `before` is absent on create, `after` on removal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The object.
+    pub key: Key,
+    /// As it was.
+    pub before: Option<Arc<Value>>,
+    /// As it is now.
+    pub after: Option<Arc<Value>>,
+    /// The version of this write; a removal has one too.
+    pub version: u64,
+}
+
+/// What the rules need to read, and how versions are given out.
+///
+/// Objects are kept in their storage version. The rules never write through this trait: they
+/// return [`Change`]s, and whoever called them commits these.
+pub trait Store {
+    /// The object of this key.
+    fn get(&self, key: &Key) -> Option<Arc<Value>>;
+
+    /// The objects of a resource in key order, of one namespace or of all, after a key if one is given.
+    fn scan<'a>(
+        &'a self,
+        group: &str,
+        plural: &str,
+        namespace: Option<&str>,
+        after: Option<&Key>,
+    ) -> Box<dyn Iterator<Item = (Key, Arc<Value>)> + 'a>;
+
+    /// All objects of all resources in key order.
+    fn all<'a>(&'a self) -> Box<dyn Iterator<Item = (Key, Arc<Value>)> + 'a>;
+
+    /// The version that the `nth` write (from 0) of the request at hand gets, if it is to this key.
+    fn next_version(&self, key: &Key, nth: u64) -> u64;
+
+    /// The version that a list of this resource shows.
+    fn list_version(&self, group: &str, plural: &str) -> u64;
+
+    /// 128 bits for a uid or a generated name that nobody has got from this store before.
+    ///
+    /// `salt` tells apart the numbers that one request needs.
+    fn entropy(&self, key: &Key, salt: u64) -> u128;
+}
+
+/// A store that clones in O(1), for the checker and for tests.
+///
+/// Versions count the writes **to each key**, not to the whole store, and go on counting after a
+/// delete. Kubernetes promises only that versions of one object differ and grow, so this is
+/// allowed; and it makes stores equal that differ only in the order of unrelated writes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct MemoryStore {
+    entries: OrdMap<Key, Entry>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Entry {
+    /// How many writes this key has seen.
+    version: u64,
+    /// Absent once it is deleted.
+    object: Option<Arc<Value>>,
+}
+
+impl MemoryStore {
+    /// Makes a change visible.
+    pub fn commit(&mut self, change: &Change) {
+        let entry = Entry { version: change.version, object: change.after.clone() };
+        self.entries.insert(change.key.clone(), entry);
+    }
+
+    fn live_from<'a>(&'a self, start: &Key) -> impl Iterator<Item = (&'a Key, &'a Arc<Value>)> + use<'a> {
+        self.entries.range(start.clone()..).filter_map(|(key, entry)| Some((key, entry.object.as_ref()?)))
+    }
+}
+
+impl Store for MemoryStore {
+    fn get(&self, key: &Key) -> Option<Arc<Value>> {
+        self.entries.get(key)?.object.clone()
+    }
+
+    fn scan<'a>(
+        &'a self,
+        group: &str,
+        plural: &str,
+        namespace: Option<&str>,
+        after: Option<&Key>,
+    ) -> Box<dyn Iterator<Item = (Key, Arc<Value>)> + 'a> {
+        let first = Key::new(group, plural, namespace.unwrap_or(""), "");
+        let start = after.filter(|after| **after > first).unwrap_or(&first).clone();
+        let (group, plural) = (first.group.clone(), first.plural.clone());
+        let only: Option<Arc<str>> = namespace.map(Into::into);
+        let skip = after.cloned();
+        Box::new(
+            self.live_from(&start)
+                .take_while(move |(key, _)| {
+                    key.group == group
+                        && key.plural == plural
+                        && only.as_ref().is_none_or(|namespace| key.namespace == *namespace)
+                })
+                .filter(move |(key, _)| Some(*key) != skip.as_ref())
+                .map(|(key, object)| (key.clone(), object.clone())),
+        )
+    }
+
+    fn all<'a>(&'a self) -> Box<dyn Iterator<Item = (Key, Arc<Value>)> + 'a> {
+        let objects = self.entries.iter();
+        Box::new(objects.filter_map(|(key, entry)| Some((key.clone(), entry.object.clone()?))))
+    }
+
+    fn next_version(&self, key: &Key, _nth: u64) -> u64 {
+        self.entries.get(key).map_or(0, |entry| entry.version) + 1
+    }
+
+    fn list_version(&self, group: &str, plural: &str) -> u64 {
+        let start = Key::new(group, plural, "", "");
+        let entries = self.entries.range(start.clone()..);
+        entries
+            .take_while(|(key, _)| key.group == start.group && key.plural == start.plural)
+            .map(|(_, entry)| entry.version)
+            .sum()
+    }
+
+    fn entropy(&self, key: &Key, salt: u64) -> u128 {
+        // The version never repeats for a key, so neither does this.
+        let text = format!("{}/{}/{}/{}", key.group, key.plural, key.namespace, key.name);
+        fnv128(text.as_bytes(), self.next_version(key, 0), salt)
+    }
+}
+
+/// FNV-1a over the text and two numbers: not random, only different.
+fn fnv128(text: &[u8], version: u64, salt: u64) -> u128 {
+    let mut hash: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    for byte in text.iter().copied().chain(version.to_le_bytes()).chain(salt.to_le_bytes()) {
+        hash = (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
+    }
+    hash
+}

@@ -1,0 +1,249 @@
+//! Points in time as Kubernetes writes them; the model never reads a clock.
+
+use std::fmt;
+
+/// Microseconds since the Unix epoch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+const MICROS: i64 = 1_000_000;
+const SECONDS_PER_DAY: i64 = 86_400;
+/// 9999-12-31T23:59:59.999999Z, the last moment that RFC 3339 can write.
+const MAX_MICROS: i64 = 253_402_300_800 * MICROS - 1;
+
+impl Timestamp {
+    /// The given number of seconds after the Unix epoch, held within the years 1970 to 9999.
+    pub fn from_unix_seconds(seconds: i64) -> Self {
+        Self::from_unix_micros(seconds.saturating_mul(MICROS))
+    }
+
+    /// The given number of microseconds after the Unix epoch, held within the years 1970 to 9999.
+    pub fn from_unix_micros(micros: i64) -> Self {
+        Timestamp(micros.clamp(0, MAX_MICROS))
+    }
+
+    /// Whole seconds since the Unix epoch.
+    pub fn unix_seconds(self) -> i64 {
+        self.0.div_euclid(MICROS)
+    }
+
+    /// Microseconds since the Unix epoch.
+    pub fn unix_micros(self) -> i64 {
+        self.0
+    }
+
+    /// This moment plus a number of seconds.
+    #[must_use]
+    pub fn plus_seconds(self, seconds: i64) -> Self {
+        Self::from_unix_micros(self.0.saturating_add(seconds.saturating_mul(MICROS)))
+    }
+
+    /// `2026-01-02T03:04:05.678901Z`, as `MicroTime` fields have it.
+    pub fn to_micro_string(self) -> String {
+        let (year, month, day, second_of_day) = self.civil();
+        let (hour, minute, second) = clock(second_of_day);
+        let micros = self.0.rem_euclid(MICROS);
+        format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z")
+    }
+
+    /// Reads RFC 3339, with any offset and any number of fractional digits; `None` for anything else.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (date, rest) = text.split_at_checked(10)?;
+        let rest = rest.strip_prefix(['T', 't', ' '])?;
+        let (time, rest) = rest.split_at_checked(8)?;
+        let days = day_of_date(date)?;
+        let seconds = parse_clock(time)?;
+        let (micros, rest) = parse_fraction(rest)?;
+        let offset = parse_offset(rest)?;
+        let total = days * SECONDS_PER_DAY + seconds - offset;
+        Some(Self::from_unix_micros(total * MICROS + micros))
+    }
+
+    /// Year, month, day and second of the day.
+    fn civil(self) -> (i64, i64, i64, i64) {
+        let seconds = self.unix_seconds();
+        let (year, month, day) = civil_of_day(seconds.div_euclid(SECONDS_PER_DAY));
+        (year, month, day, seconds.rem_euclid(SECONDS_PER_DAY))
+    }
+}
+
+/// Year, month and day of a day since the epoch (the usual conversion by 400-year eras that start in March).
+pub(crate) fn civil_of_day(days_since_epoch: i64) -> (i64, i64, i64) {
+    let days = days_since_epoch + 719_468;
+    let era = days.div_euclid(146_097);
+    let day_of_era = days.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+}
+
+/// `2026-01-02T03:04:05Z`, as `Time` fields have it.
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (year, month, day, second_of_day) = self.civil();
+        let (hour, minute, second) = clock(second_of_day);
+        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+    }
+}
+
+fn clock(second_of_day: i64) -> (i64, i64, i64) {
+    (second_of_day / 3_600, second_of_day / 60 % 60, second_of_day % 60)
+}
+
+fn digits(text: &str) -> Option<i64> {
+    (!text.is_empty() && text.len() <= 6 && text.bytes().all(|byte| byte.is_ascii_digit()))
+        .then(|| text.parse().ok())?
+}
+
+/// Days since the epoch of `YYYY-MM-DD`.
+pub(crate) fn day_of_date(text: &str) -> Option<i64> {
+    let mut parts = text.splitn(3, '-');
+    let (year, month, day) = (digits(parts.next()?)?, digits(parts.next()?)?, digits(parts.next()?)?);
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let last = match month {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        4 | 6 | 9 | 11 => 30,
+        2 if leap => 29,
+        2 => 28,
+        _ => return None,
+    };
+    if day < 1 || day > last {
+        return None;
+    }
+    let shifted_year = if month <= 2 { year - 1 } else { year };
+    let shifted_month = if month > 2 { month - 3 } else { month + 9 };
+    let day_of_year = (153 * shifted_month + 2) / 5 + day - 1;
+    let year_of_era = shifted_year.rem_euclid(400);
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    Some(shifted_year.div_euclid(400) * 146_097 + day_of_era - 719_468)
+}
+
+fn parse_clock(text: &str) -> Option<i64> {
+    let mut parts = text.splitn(3, ':');
+    let (hour, minute, second) = (digits(parts.next()?)?, digits(parts.next()?)?, digits(parts.next()?)?);
+    (hour < 24 && minute < 60 && second < 61).then_some(hour * 3_600 + minute * 60 + second)
+}
+
+/// The fraction in microseconds (further digits are cut), and what follows it.
+fn parse_fraction(text: &str) -> Option<(i64, &str)> {
+    let Some(fraction) = text.strip_prefix('.') else { return Some((0, text)) };
+    let end = fraction.bytes().position(|byte| !byte.is_ascii_digit()).unwrap_or(fraction.len());
+    let (shown, rest) = fraction.split_at(end);
+    if shown.is_empty() {
+        return None;
+    }
+    let kept = &shown[..shown.len().min(6)];
+    Some((digits(kept)? * 10_i64.pow(6 - kept.len() as u32), rest))
+}
+
+fn parse_offset(text: &str) -> Option<i64> {
+    if text == "Z" || text == "z" {
+        return Some(0);
+    }
+    let (sign, rest) = match text.split_at_checked(1)? {
+        ("+", rest) => (1, rest),
+        ("-", rest) => (-1, rest),
+        _ => return None,
+    };
+    let (hour, minute) = rest.split_once(':')?;
+    let (hour, minute) = (digits(hour)?, digits(minute)?);
+    (hour < 24 && minute < 60).then_some(sign * (hour * 3_600 + minute * 60))
+}
+
+/// A number of seconds in the two or three most telling figures: `5m`, `3h20m`, `2d`.
+pub fn human_duration(seconds: i64) -> String {
+    const MINUTE: i64 = 60;
+    const HOUR: i64 = 60 * MINUTE;
+    const DAY: i64 = 24 * HOUR;
+    const YEAR: i64 = 365 * DAY;
+    let two = |large: i64, unit: &str, small: i64, small_unit: &str| match small {
+        0 => format!("{large}{unit}"),
+        small => format!("{large}{unit}{small}{small_unit}"),
+    };
+    match seconds {
+        ..-1 => "<invalid>".to_owned(),
+        -1 => "0s".to_owned(),
+        0..120 => format!("{seconds}s"),
+        _ if seconds < 10 * MINUTE => two(seconds / MINUTE, "m", seconds % MINUTE, "s"),
+        _ if seconds < 3 * HOUR => format!("{}m", seconds / MINUTE),
+        _ if seconds < 8 * HOUR => two(seconds / HOUR, "h", seconds / MINUTE % 60, "m"),
+        _ if seconds < 2 * DAY => format!("{}h", seconds / HOUR),
+        _ if seconds < 8 * DAY => two(seconds / DAY, "d", seconds / HOUR % 24, "h"),
+        _ if seconds < 2 * YEAR => format!("{}d", seconds / DAY),
+        _ if seconds < 8 * YEAR => two(seconds / YEAR, "y", seconds / DAY % 365, "d"),
+        _ => format!("{}y", seconds / YEAR),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_and_reads_back() {
+        for (seconds, text) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_399, "2000-02-28T23:59:59Z"),
+            (951_868_800, "2000-03-01T00:00:00Z"),
+            (1_767_225_600, "2026-01-01T00:00:00Z"),
+            (253_402_300_799, "9999-12-31T23:59:59Z"),
+        ] {
+            let time = Timestamp::from_unix_seconds(seconds);
+            assert_eq!(time.to_string(), text);
+            assert_eq!(Timestamp::parse(text), Some(time));
+        }
+    }
+
+    #[test]
+    fn reads_fractions_and_offsets() {
+        let time = Timestamp::parse("2026-01-01T02:00:00.1234567+02:00").unwrap();
+        assert_eq!(time.to_micro_string(), "2026-01-01T00:00:00.123456Z");
+    }
+
+    #[test]
+    fn refuses_what_is_not_a_time() {
+        for text in [
+            "",
+            "2026",
+            "2026-13-01T00:00:00Z",
+            "2026-02-30T00:00:00Z",
+            "2026-01-01T25:00:00Z",
+            "2026-01-01T00:00:00",
+            "2026-01-01T00:00:00.Z",
+            "ä026-01-01T00:00:00Z",
+        ] {
+            assert_eq!(Timestamp::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn ages_have_few_figures() {
+        let cases = [
+            (-5, "<invalid>"),
+            (-1, "0s"),
+            (0, "0s"),
+            (119, "119s"),
+            (120, "2m"),
+            (150, "2m30s"),
+            (600, "10m"),
+            (10_799, "179m"),
+            (10_800, "3h"),
+            (12_000, "3h20m"),
+            (28_800, "8h"),
+            (172_799, "47h"),
+            (172_800, "2d"),
+            (180_000, "2d2h"),
+            (691_200, "8d"),
+            (63_071_999, "729d"),
+            (63_072_000, "2y"),
+            (63_158_400, "2y1d"),
+            (252_288_000, "8y"),
+        ];
+        for (seconds, wanted) in cases {
+            assert_eq!(human_duration(seconds), wanted, "{seconds}");
+        }
+    }
+}

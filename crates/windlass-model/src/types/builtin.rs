@@ -1,0 +1,116 @@
+//! The types that every Kubernetes has, put together once.
+
+use std::sync::{Arc, OnceLock};
+
+use super::resources::{RESOURCES, Resource};
+use super::{Origin, Scale, TypeInfo, Types, columns, schemas};
+use crate::request::ResourceId;
+use crate::schema::Schema;
+
+/// All built-in types. Made at the first call; later calls share them.
+pub(super) fn types() -> Types {
+    static TYPES: OnceLock<Types> = OnceLock::new();
+    TYPES
+        .get_or_init(|| {
+            let mut types = Types::empty();
+            RESOURCES.iter().for_each(|resource| types.insert(type_info(resource)));
+            types
+        })
+        .clone()
+}
+
+/// The schema of a built-in type that is no resource of its own: `autoscaling.v1.Scale`, `policy.v1.Eviction`,
+/// `core.v1.Binding`, `meta.v1.DeleteOptions`.
+pub fn schema(type_name: &str) -> Option<Arc<Schema>> {
+    schemas::schema(type_name)
+}
+
+fn type_info(resource: &Resource) -> TypeInfo {
+    let kind = resource.kind();
+    TypeInfo {
+        resource: ResourceId::new(resource.group, resource.version(), resource.plural),
+        kind: kind.to_owned(),
+        list_kind: format!("{kind}List"),
+        singular: kind.to_ascii_lowercase(),
+        short_names: owned(resource.short_names),
+        categories: owned(resource.categories),
+        namespaced: resource.namespaced,
+        has_status: resource.has_status,
+        scale: resource.has_scale.then(scale),
+        schema: schemas::schema(resource.type_name).unwrap_or_default(),
+        origin: Origin::BuiltIn,
+        storage_version: resource.version().to_owned(),
+        columns: columns::of(resource.group, kind),
+        selectable_fields: owned(resource.selectable),
+        has_generation: resource.has_generation,
+        deprecation: (resource.type_name == "core.v1.Endpoints").then(|| {
+            "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice".to_owned()
+        }),
+    }
+}
+
+/// The selector of built-in types is an object, not a string: whoever answers scale requests writes it as one.
+fn scale() -> Scale {
+    Scale {
+        spec_replicas: ".spec.replicas".to_owned(),
+        status_replicas: ".status.replicas".to_owned(),
+        label_selector: Some(".spec.selector".to_owned()),
+    }
+}
+
+fn owned(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::Shape;
+
+    #[test]
+    fn every_resource_has_a_schema_with_metadata() {
+        for info in types().iter() {
+            let Shape::Object { fields, .. } = &info.schema.shape else {
+                panic!("{} has no schema", info.kind)
+            };
+            assert!(fields.contains_key("metadata"), "{}", info.kind);
+            assert_eq!(fields.contains_key("status"), info.has_status, "{}", info.kind);
+        }
+    }
+
+    #[test]
+    fn names_do_not_collide_within_a_group() {
+        let types = types();
+        for one in types.iter() {
+            for other in types.iter().filter(|other| other.resource != one.resource) {
+                if one.resource.group == other.resource.group {
+                    assert!(
+                        one.short_names.iter().all(|name| !other.short_names.contains(name)),
+                        "{}",
+                        one.kind
+                    );
+                }
+            }
+        }
+        assert_eq!(types.iter().count(), RESOURCES.len());
+    }
+
+    #[test]
+    fn facts_of_some_kinds() {
+        let types = types();
+        let deployment = types.get(&ResourceId::new("apps", "v1", "deployments")).unwrap();
+        assert_eq!((deployment.kind.as_str(), deployment.singular.as_str()), ("Deployment", "deployment"));
+        assert!(deployment.scale.is_some() && deployment.has_status && deployment.has_generation);
+        let config_map = types.by_kind("", "v1", "ConfigMap").unwrap();
+        assert!(!config_map.has_status && !config_map.has_generation && config_map.namespaced);
+        assert!(!types.by_kind("", "v1", "Namespace").unwrap().namespaced);
+        assert!(schema("autoscaling.v1.Scale").is_some() && schema("policy.v1.Eviction").is_some());
+    }
+
+    #[test]
+    fn all_calls_share_the_types() {
+        let (one, two) = (types(), types());
+        let pods = ResourceId::new("", "v1", "pods");
+        assert!(Arc::ptr_eq(one.get(&pods).unwrap(), two.get(&pods).unwrap()));
+    }
+}

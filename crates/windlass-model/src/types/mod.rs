@@ -1,0 +1,141 @@
+//! Which types the API serves, and what the rules must know about each.
+
+pub mod builtin;
+pub mod columns;
+pub mod defaults;
+pub mod quantity;
+mod resources;
+pub mod rules;
+mod schemas;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::request::ResourceId;
+use crate::schema::Schema;
+
+/// What the rules must know about one served version of one type.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TypeInfo {
+    /// Group, version and plural.
+    pub resource: ResourceId,
+    /// `Deployment`
+    pub kind: String,
+    /// `DeploymentList`
+    pub list_kind: String,
+    /// `deployment`
+    pub singular: String,
+    /// `deploy`
+    pub short_names: Vec<String>,
+    /// `all`
+    pub categories: Vec<String>,
+    /// Whether objects live in a namespace.
+    pub namespaced: bool,
+    /// Whether there is a status subresource: writes to the object then leave status alone, and the reverse.
+    pub has_status: bool,
+    /// Whether there is a scale subresource, and where it looks.
+    pub scale: Option<Scale>,
+    /// The shape of the whole object.
+    pub schema: Arc<Schema>,
+    /// Whether the type is built in or made by a CRD.
+    pub origin: Origin,
+    /// The version that objects are stored in.
+    pub storage_version: String,
+    /// What `kubectl get` shows.
+    pub columns: Vec<Column>,
+    /// Paths beyond metadata.name and metadata.namespace that field selectors may use (`spec.nodeName`).
+    pub selectable_fields: Vec<String>,
+    /// Whether `metadata.generation` counts changes outside metadata and status.
+    pub has_generation: bool,
+    /// Shown as a warning on each use, if the version is deprecated.
+    pub deprecation: Option<String>,
+}
+
+/// Where a type comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Part of Kubernetes: decoded into a fixed type, with rules of its own.
+    BuiltIn,
+    /// Made by a CRD: all rules are in the schema.
+    Custom,
+}
+
+/// Where the scale subresource finds its numbers, as JSON paths such as `.spec.replicas`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scale {
+    /// The wanted number.
+    pub spec_replicas: String,
+    /// The number there is.
+    pub status_replicas: String,
+    /// The selector of the pods, as a string, if there is one.
+    pub label_selector: Option<String>,
+}
+
+/// One printer column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// The heading.
+    pub name: String,
+    /// `string`, `integer`, `number`, `boolean`, `date`.
+    pub kind: String,
+    /// OpenAPI format.
+    pub format: String,
+    /// For people.
+    pub description: String,
+    /// 0 is always shown; more only with `-o wide`.
+    pub priority: i32,
+    /// Where the value is.
+    pub json_path: String,
+}
+
+/// The types that an API serves. Cloning shares them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Types {
+    by_resource: Arc<BTreeMap<ResourceId, Arc<TypeInfo>>>,
+}
+
+impl Types {
+    /// No types at all.
+    pub fn empty() -> Self {
+        Types::default()
+    }
+
+    /// The types that every Kubernetes has.
+    pub fn built_in() -> Self {
+        builtin::types()
+    }
+
+    /// Adds or replaces one version of one type.
+    pub fn insert(&mut self, info: TypeInfo) {
+        Arc::make_mut(&mut self.by_resource).insert(info.resource.clone(), Arc::new(info));
+    }
+
+    /// Removes all versions of a type.
+    pub fn remove(&mut self, group: &str, plural: &str) {
+        Arc::make_mut(&mut self.by_resource).retain(|id, _| id.group != group || id.plural != plural);
+    }
+
+    /// The type of a resource.
+    pub fn get(&self, resource: &ResourceId) -> Option<&Arc<TypeInfo>> {
+        self.by_resource.get(resource)
+    }
+
+    /// The type of a kind.
+    pub fn by_kind(&self, group: &str, version: &str, kind: &str) -> Option<&Arc<TypeInfo>> {
+        self.iter().find(|info| {
+            info.kind == kind && info.resource.version == version && info.resource.group == group
+        })
+    }
+
+    /// Any served version of a resource, the storage version if it is served.
+    pub fn any_version(&self, group: &str, plural: &str) -> Option<&Arc<TypeInfo>> {
+        let versions =
+            || self.iter().filter(|info| info.resource.group == group && info.resource.plural == plural);
+        versions().find(|info| info.storage_version == info.resource.version).or_else(|| versions().next())
+    }
+
+    /// All types, by group, version and plural.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<TypeInfo>> {
+        self.by_resource.values()
+    }
+}

@@ -1,0 +1,134 @@
+//! One request, with everything that the rules need to judge it.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::crd;
+use crate::field::FieldError;
+use crate::object;
+use crate::request::{Request, Verb};
+use crate::status::Status;
+use crate::store::{Key, Store};
+use crate::time::Timestamp;
+use crate::types::{Origin, TypeInfo};
+
+/// A request on its way through the rules.
+pub(super) struct Call<'a, S: Store + ?Sized> {
+    /// What there is.
+    pub(super) store: &'a S,
+    /// The type that the request is for, in the version that it names.
+    pub(super) info: &'a TypeInfo,
+    /// The time of the request.
+    pub(super) now: Timestamp,
+    /// The request.
+    pub(super) request: &'a Request,
+}
+
+/// What a request has written before, since one request may write several times, also to one object.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Earlier {
+    /// How many writes there were.
+    pub(super) writes: u64,
+    /// The version of the last one to the same object; 0 if there was none.
+    pub(super) version: u64,
+}
+
+impl<S: Store + ?Sized> Call<'_, S> {
+    /// Whether the request is for this resource.
+    pub(super) fn is(&self, group: &str, plural: &str) -> bool {
+        self.info.resource.group == group && self.info.resource.plural == plural
+    }
+
+    /// The namespace of the object; empty for cluster-scoped types.
+    pub(super) fn namespace(&self) -> &str {
+        match &self.request.namespace {
+            Some(namespace) if self.info.namespaced => namespace,
+            _ => "",
+        }
+    }
+
+    /// The name that the request goes to.
+    pub(super) fn name(&self) -> &str {
+        self.request.name.as_deref().unwrap_or("")
+    }
+
+    /// The key of an object of this type in the namespace of the request.
+    pub(super) fn key(&self, name: &str) -> Key {
+        let resource = &self.info.resource;
+        Key::new(&resource.group, &resource.plural, self.namespace(), name)
+    }
+
+    /// Who owns what this request writes.
+    pub(super) fn manager(&self) -> &str {
+        self.request.options.field_manager.as_deref().filter(|name| !name.is_empty()).unwrap_or("unknown")
+    }
+
+    /// The object that the request goes to, as it is stored.
+    pub(super) fn existing(&self) -> Result<Arc<Value>, Status> {
+        self.store.get(&self.key(self.name())).ok_or_else(|| self.not_found(self.name()))
+    }
+
+    /// A stored object in the version that the request names.
+    pub(super) fn view(&self, stored: &Arc<Value>) -> Arc<Value> {
+        let wanted = &self.info.resource;
+        if stored["apiVersion"] == object::api_version(&wanted.group, &wanted.version) {
+            return stored.clone();
+        }
+        let mut converted = (**stored).clone();
+        crd::convert(&mut converted, &wanted.group, &wanted.version);
+        Arc::new(converted)
+    }
+
+    /// An object in the version that it is stored in.
+    pub(super) fn to_storage(&self, object: &Arc<Value>) -> Arc<Value> {
+        if self.info.resource.version == self.info.storage_version {
+            return object.clone();
+        }
+        let mut converted = (**object).clone();
+        crd::convert(&mut converted, &self.info.resource.group, &self.info.storage_version);
+        Arc::new(converted)
+    }
+
+    /// The version of the next write of this request, if it is to this key.
+    pub(super) fn version(&self, key: &Key, earlier: Earlier) -> u64 {
+        self.store.next_version(key, earlier.writes).max(earlier.version + 1)
+    }
+
+    /// Refuses paths that no Kubernetes route has.
+    pub(super) fn check_path(&self) -> Result<(), Status> {
+        let (request, verb) = (self.request, self.request.verb);
+        let collection = matches!(verb, Verb::List | Verb::Create | Verb::DeleteCollection);
+        let whole = request.subresource.is_none();
+        if !self.info.namespaced && request.namespace.is_some() && !self.is("", "namespaces") {
+            return Err(Status::no_such_resource());
+        }
+        if (whole && collection) != (request.name.is_none()) && !(whole && verb == Verb::Create) {
+            return Err(Status::method_not_allowed());
+        }
+        if self.info.namespaced && verb != Verb::List && self.namespace().is_empty() {
+            return Err(Status::method_not_allowed());
+        }
+        Ok(())
+    }
+
+    /// 404 for an object of this type.
+    pub(super) fn not_found(&self, name: &str) -> Status {
+        Status::not_found(&self.info.resource.group, &self.info.resource.plural, name)
+    }
+
+    /// 409 for an object of this type.
+    pub(super) fn conflict(&self, name: &str, why: &str) -> Status {
+        Status::conflict(&self.info.resource.group, &self.info.resource.plural, name, why)
+    }
+
+    /// 422 for an object of this type.
+    pub(super) fn invalid(&self, name: &str, errors: &[FieldError]) -> Status {
+        Status::invalid(&self.info.resource.group, &self.info.kind, name, errors)
+    }
+
+    /// Whether the type is made by a CRD.
+    pub(super) fn is_custom(&self) -> bool {
+        self.info.origin == Origin::Custom
+    }
+}

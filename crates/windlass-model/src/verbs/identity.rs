@@ -1,0 +1,74 @@
+//! Names and uids that the server makes up.
+
+use crate::store::{Key, Store};
+
+/// The letters of generated names: no vowels and no digits that look like them, so that no words arise.
+const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
+const SUFFIX_LENGTH: usize = 5;
+const MAX_NAME_LENGTH: usize = 63;
+/// A store may hand out its numbers in a fixed order, so that each earlier sibling costs one attempt.
+const ATTEMPTS: u64 = 4096;
+
+/// A uid as RFC 4122 writes a random one.
+pub(super) fn uid(bits: u128) -> String {
+    let bits = bits & !(0xf << 76) | 0x4 << 76;
+    let bits = bits & !(0x3 << 62) | 0x2 << 62;
+    format!(
+        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+        bits >> 96,
+        bits >> 80 & 0xffff,
+        bits >> 64 & 0xffff,
+        bits >> 48 & 0xffff,
+        bits & 0xffff_ffff_ffff
+    )
+}
+
+/// A free name that starts with `base`; if none is found, one that is taken.
+pub(super) fn generate_name<S: Store + ?Sized>(store: &S, base: &str, key: impl Fn(&str) -> Key) -> String {
+    let kept = base.floor_char_boundary(MAX_NAME_LENGTH - SUFFIX_LENGTH);
+    let base = base.get(..kept).unwrap_or(base);
+    let seed = key(base);
+    let name = |salt| format!("{base}{}", suffix(store.entropy(&seed, salt)));
+    (0..ATTEMPTS).map(name).find(|name| store.get(&key(name)).is_none()).unwrap_or_else(|| name(0))
+}
+
+fn suffix(mut bits: u128) -> String {
+    let mut text = String::with_capacity(SUFFIX_LENGTH);
+    for _ in 0..SUFFIX_LENGTH {
+        let letter = ALPHABET.get((bits % ALPHABET.len() as u128) as usize);
+        text.push(char::from(*letter.unwrap_or(&b'x')));
+        bits /= ALPHABET.len() as u128;
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Change, MemoryStore};
+    use std::sync::Arc;
+
+    #[test]
+    fn a_uid_is_a_random_rfc_4122_one() {
+        assert_eq!(uid(0), "00000000-0000-4000-8000-000000000000");
+        assert_eq!(uid(u128::MAX), "ffffffff-ffff-4fff-bfff-ffffffffffff");
+        assert_eq!(uid(0x0123_4567_89ab_cdef_0123_4567_89ab_cdef), "01234567-89ab-4def-8123-456789abcdef");
+    }
+
+    #[test]
+    fn generated_names_are_free_and_short_enough() {
+        let mut store = MemoryStore::default();
+        let key = |name: &str| Key::new("", "pods", "default", name);
+        let mut seen = std::collections::BTreeSet::new();
+        for _ in 0..50 {
+            let name = generate_name(&store, "web-", key);
+            assert!(name.starts_with("web-") && name.len() == 9, "{name}");
+            assert!(name.bytes().skip(4).all(|byte| ALPHABET.contains(&byte)), "{name}");
+            assert!(seen.insert(name.clone()), "{name} twice");
+            let after = Some(Arc::new(serde_json::json!({})));
+            store.commit(&Change { key: key(&name), before: None, after, version: 1 });
+        }
+        let long = generate_name(&store, &"ä".repeat(40), key);
+        assert!(long.len() <= MAX_NAME_LENGTH && long.starts_with('ä'), "{long}");
+    }
+}

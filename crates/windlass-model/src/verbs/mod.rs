@@ -1,0 +1,127 @@
+//! What a request does: one file per verb, and [`handle`] that picks it.
+
+mod body;
+mod call;
+mod create;
+mod delete;
+mod delete_collection;
+mod identity;
+mod patch;
+mod pods;
+mod policy;
+mod prepare;
+mod scale;
+mod terminate;
+mod update;
+mod warnings;
+mod write;
+
+use crate::request::{Request, Verb};
+use crate::response::{Body, Response};
+use crate::status::Status;
+use crate::store::{Change, Store};
+use crate::time::Timestamp;
+use crate::types::Types;
+
+use call::Call;
+use write::{Part, Written};
+
+pub(crate) use delete::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER};
+pub(crate) use terminate::set_terminating;
+
+/// What a request leads to: the answer, and the changes that whoever called must commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Effect {
+    /// What the client gets.
+    pub response: Response,
+    /// What to write, in this order. Empty for reads, refusals, no-op writes and dry runs.
+    pub changes: Vec<Change>,
+}
+
+/// Judges one request against the objects of a store.
+///
+/// Nothing is written: the caller commits [`Effect::changes`], all or none, before it answers the
+/// next request. Every input gets an answer; a broken one gets a `Status` that says why.
+pub fn handle<S: Store + ?Sized>(store: &S, types: &Types, now: Timestamp, request: &Request) -> Effect {
+    let Some(info) = types.get(&request.resource) else {
+        return Status::no_such_resource().into();
+    };
+    let call = Call { store, info, now, request };
+    let mut effect = route(&call).unwrap_or_else(Effect::from);
+    if let Some(deprecation) = &info.deprecation {
+        effect.response.warnings.insert(0, deprecation.clone());
+    }
+    if request.options.dry_run {
+        effect.changes.clear();
+    }
+    effect
+}
+
+fn route<S: Store + ?Sized>(call: &Call<'_, S>) -> Result<Effect, Status> {
+    call.check_path()?;
+    match call.request.subresource.as_deref() {
+        None => whole_object(call),
+        Some("status") if call.info.has_status => status_part(call),
+        Some("scale") if call.info.scale.is_some() => scale::scale(call),
+        Some("finalize") if call.is("", "namespaces") => match call.request.verb {
+            Verb::Update => update::update(call, Part::Finalize).map(Effect::from),
+            _ => Err(Status::method_not_allowed()),
+        },
+        Some("binding" | "eviction") if call.is("", "pods") => match call.request.verb {
+            Verb::Create if call.request.subresource.as_deref() == Some("binding") => pods::bind(call),
+            Verb::Create => pods::evict(call),
+            _ => Err(Status::method_not_allowed()),
+        },
+        Some(_) => Err(Status::no_such_resource()),
+    }
+}
+
+fn whole_object<S: Store + ?Sized>(call: &Call<'_, S>) -> Result<Effect, Status> {
+    match call.request.verb {
+        Verb::Get => get(call),
+        Verb::List => {
+            let list = crate::list::list(call.store, call.info, call.request)?;
+            Ok(Response { code: 200, body: Body::List(list), warnings: Vec::new() }.into())
+        }
+        Verb::Create => create::create(call).map(Effect::from),
+        Verb::Update => update::update(call, Part::Object).map(Effect::from),
+        Verb::Patch(kind) => patch::patch(call, kind, Part::Object).map(Effect::from),
+        Verb::Delete => delete::delete(call),
+        Verb::DeleteCollection => delete_collection::delete_collection(call),
+    }
+}
+
+fn status_part<S: Store + ?Sized>(call: &Call<'_, S>) -> Result<Effect, Status> {
+    match call.request.verb {
+        Verb::Get => get(call),
+        Verb::Update => update::update(call, Part::Status).map(Effect::from),
+        Verb::Patch(kind) => patch::patch(call, kind, Part::Status).map(Effect::from),
+        _ => Err(Status::method_not_allowed()),
+    }
+}
+
+fn get<S: Store + ?Sized>(call: &Call<'_, S>) -> Result<Effect, Status> {
+    let stored = call.existing()?;
+    Ok(Response::object(call.view(&stored)).into())
+}
+
+impl From<Response> for Effect {
+    fn from(response: Response) -> Self {
+        Effect { response, changes: Vec::new() }
+    }
+}
+
+impl From<Status> for Effect {
+    fn from(status: Status) -> Self {
+        Response::status(status).into()
+    }
+}
+
+impl From<Written> for Effect {
+    fn from(written: Written) -> Self {
+        let mut response = Response::object(written.object);
+        response.code = if written.created { 201 } else { 200 };
+        response.warnings = written.warnings;
+        Effect { response, changes: written.changes }
+    }
+}

@@ -1,0 +1,158 @@
+//! What the command line asks for.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+
+/// The text of `--help`.
+pub(crate) const HELP: &str = "\
+The chores of this repository.
+
+Usage: cargo xtask TASK
+
+Tasks:
+  ci                    all checks but the tests: fmt, clippy, layering, doc, links, examples
+  layering              check that the pure crates stay pure and operators stay at the edge
+  test [--pure]         all tests, doc tests included; --pure: those of the pure crates alone
+  types SWAGGER         write the built-in types anew from swagger.json in a Kubernetes source tree
+  fuzz [--seconds N] [TARGET [FILE]]
+                        fuzz one target, or each in turn, for N seconds (60 unless told);
+                        with FILE, run that one input and stop
+
+Examples:
+  cargo xtask ci && cargo xtask test     what .ci/run does
+  cargo xtask fuzz --seconds 600 model_request
+  cargo xtask fuzz model_request fuzz/artifacts/model_request/crash-0123
+";
+
+/// One task with its arguments.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Task {
+    /// Show the help.
+    Help,
+    /// All checks but the tests.
+    Ci,
+    /// Check what depends on what.
+    Layering,
+    /// Run the tests.
+    Test {
+        /// Those of the pure crates alone.
+        pure: bool,
+    },
+    /// Write the built-in types anew.
+    Types {
+        /// The OpenAPI file.
+        swagger: PathBuf,
+    },
+    /// Run fuzz targets.
+    Fuzz(FuzzPlan),
+}
+
+/// What to fuzz, and for how long.
+#[derive(Debug, PartialEq)]
+pub(crate) struct FuzzPlan {
+    /// How long each target runs.
+    pub(crate) seconds: u64,
+    /// The only target; `None` for all.
+    pub(crate) target: Option<String>,
+    /// The only input to run.
+    pub(crate) input: Option<PathBuf>,
+}
+
+/// Reads the arguments after `cargo xtask`.
+pub(crate) fn parse(arguments: &[String]) -> Result<Task> {
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if arguments.iter().any(|argument| matches!(*argument, "--help" | "-h")) {
+        return Ok(Task::Help);
+    }
+    match arguments.as_slice() {
+        [] | ["help"] => Ok(Task::Help),
+        ["ci"] => Ok(Task::Ci),
+        ["layering"] => Ok(Task::Layering),
+        ["test"] => Ok(Task::Test { pure: false }),
+        ["test", "--pure"] => Ok(Task::Test { pure: true }),
+        ["types", swagger] if !swagger.starts_with('-') => Ok(Task::Types { swagger: swagger.into() }),
+        ["types", ..] => {
+            bail!("`types` takes one file: cargo xtask types path/to/api/openapi-spec/swagger.json")
+        }
+        ["fuzz", rest @ ..] => parse_fuzz(rest),
+        [task @ ("ci" | "layering" | "test"), rest @ ..] => {
+            bail!("`{task}` does not take `{}`; see cargo xtask --help", rest.join(" "))
+        }
+        [task, ..] => bail!("there is no task `{task}`; see cargo xtask --help"),
+    }
+}
+
+fn parse_fuzz(mut arguments: &[&str]) -> Result<Task> {
+    let mut plan = FuzzPlan { seconds: 60, target: None, input: None };
+    while let [first, rest @ ..] = arguments {
+        arguments = rest;
+        if *first == "--seconds" {
+            let (number, rest) = rest.split_first().context("`--seconds` takes a number")?;
+            plan.seconds =
+                number.parse().with_context(|| format!("`{number}` is not a number of seconds"))?;
+            arguments = rest;
+        } else if first.starts_with('-') {
+            bail!("`fuzz` has no option `{first}`; see cargo xtask --help");
+        } else if plan.target.is_none() {
+            plan.target = Some((*first).to_owned());
+        } else if plan.input.is_none() {
+            plan.input = Some(first.into());
+        } else {
+            bail!("`fuzz` takes one target and one file; `{first}` is too much");
+        }
+    }
+    Ok(Task::Fuzz(plan))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse_line(line: &str) -> Result<Task> {
+        parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn tasks_are_read() {
+        let fuzz = |seconds, target: Option<&str>, input: Option<&str>| {
+            Task::Fuzz(FuzzPlan {
+                seconds,
+                target: target.map(str::to_owned),
+                input: input.map(PathBuf::from),
+            })
+        };
+        for (line, expected) in [
+            ("", Task::Help),
+            ("fuzz --help", Task::Help),
+            ("ci", Task::Ci),
+            ("layering", Task::Layering),
+            ("test", Task::Test { pure: false }),
+            ("test --pure", Task::Test { pure: true }),
+            ("types a/b.json", Task::Types { swagger: "a/b.json".into() }),
+            ("fuzz", fuzz(60, None, None)),
+            ("fuzz --seconds 5 model", fuzz(5, Some("model"), None)),
+            ("fuzz model crash --seconds 5", fuzz(5, Some("model"), Some("crash"))),
+        ] {
+            assert_eq!(parse_line(line).unwrap(), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_explained() {
+        for (line, expected) in [
+            ("build", "no task `build`"),
+            ("ci --fast", "`ci` does not take `--fast`"),
+            ("test --pur", "`test` does not take `--pur`"),
+            ("types", "takes one file"),
+            ("types a b", "takes one file"),
+            ("fuzz --seconds", "takes a number"),
+            ("fuzz --seconds x", "not a number"),
+            ("fuzz --jobs 3", "no option `--jobs`"),
+            ("fuzz a b c", "`c` is too much"),
+        ] {
+            let message = format!("{:#}", parse_line(line).unwrap_err());
+            assert!(message.contains(expected), "{line}: {message}");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Each example builds, and each of its programs comes to a good end.
+
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use crate::process::{cargo, run as execute, shown};
+use crate::workspace::{self, Package};
+
+/// A reader waits no longer than this for an example to end, and so does this check.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Builds and runs all examples.
+pub(crate) fn run(root: &Path) -> Result<()> {
+    let packages = workspace::packages(root)?;
+    let mut examples: Vec<&Package> =
+        packages.iter().filter(|package| package.directory.starts_with(root.join("examples"))).collect();
+    examples.sort_by_key(|package| &package.directory);
+    for example in &examples {
+        execute(cargo(root).args(["build", "--release", "--package", &example.name]))?;
+        for program in &example.programs {
+            println!("-- {program}");
+            run_program(cargo(root).args([
+                "run",
+                "--release",
+                "--package",
+                &example.name,
+                "--bin",
+                program,
+            ]))?;
+        }
+    }
+    println!("{} examples", examples.len());
+    Ok(())
+}
+
+fn run_program(command: &mut Command) -> Result<()> {
+    let mut child = command.spawn().with_context(|| format!("cannot start `{}`", shown(command)))?;
+    match wait(&mut child, PATIENCE)? {
+        Some(status) if status.success() => Ok(()),
+        Some(status) => bail!("`{}` failed ({status})", shown(command)),
+        None => bail!(
+            "`{}` still runs after {} s; an example must end by itself",
+            shown(command),
+            PATIENCE.as_secs()
+        ),
+    }
+}
+
+/// Waits for a program to end; stops it and returns `None` if it takes too long.
+fn wait(child: &mut Child, patience: Duration) -> Result<Option<ExitStatus>> {
+    let start = Instant::now();
+    while start.elapsed() < patience {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    child.kill()?;
+    child.wait()?;
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_waited_for_but_not_for_ever() {
+        let mut quick = Command::new("true").spawn().unwrap();
+        assert!(wait(&mut quick, PATIENCE).unwrap().unwrap().success());
+        let mut endless = Command::new("sleep").arg("1000").spawn().unwrap();
+        assert_eq!(wait(&mut endless, Duration::ZERO).unwrap(), None);
+        assert!(run_program(&mut Command::new("false")).is_err());
+    }
+}

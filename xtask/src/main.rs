@@ -1,0 +1,54 @@
+//! The chores of this repository: `cargo xtask --help` lists them.
+
+mod arguments;
+mod ci;
+mod examples;
+mod fuzz;
+mod layering;
+mod links;
+mod prerequisites;
+mod process;
+mod test_run;
+mod types;
+mod workspace;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use arguments::Task;
+
+/// Where `cargo xtask types` writes to.
+const TYPES: &str = "crates/windlass-model/src/types/builtin.types";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments::parse(&arguments).and_then(run) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task) -> anyhow::Result<()> {
+    let root = root();
+    match task {
+        Task::Help => print!("{}", arguments::HELP),
+        Task::Ci => ci::run(&root)?,
+        Task::Layering => layering::run(&root)?,
+        Task::Test { pure } => test_run::run(&root, pure)?,
+        Task::Types { swagger } => {
+            types::generate(&swagger, &root.join(TYPES))?;
+            println!("wrote {TYPES}");
+        }
+        Task::Fuzz(plan) => fuzz::run(&root, &plan)?,
+    }
+    Ok(())
+}
+
+/// The root of the repository: the directory above this package.
+fn root() -> PathBuf {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.parent().unwrap_or(package).to_owned()
+}

@@ -1,0 +1,116 @@
+//! `cargo xtask test`: all tests, and one line at the end that says how it went.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+use crate::prerequisites::{PREREQUISITES, prepare};
+use crate::process::{cargo, shown};
+use crate::workspace;
+
+/// How many tests ended how.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Summary {
+    passed: u64,
+    failed: u64,
+    ignored: u64,
+    filtered_out: u64,
+}
+
+/// Runs the tests of the workspace and the seeds of the fuzz targets, or the tests of the pure crates alone.
+pub(crate) fn run(root: &Path, pure: bool) -> Result<()> {
+    let start = Instant::now();
+    let skipped = prepare(PREREQUISITES)?;
+    let mut commands = vec![workspace_tests(root, pure, &skipped)?];
+    if !pure {
+        let mut seeds = cargo(&root.join("fuzz"));
+        seeds.args(["test", "--no-fail-fast"]);
+        commands.push(seeds);
+    }
+    let mut summary = Summary::default();
+    let mut good = true;
+    for command in &mut commands {
+        good &= run_and_count(command, &mut summary)?;
+    }
+    println!("xtask test: {} in {:.1} s", summary.shown(), start.elapsed().as_secs_f64());
+    if !good {
+        bail!("see above for what failed, and run it by itself with `cargo test -p PACKAGE NAME`");
+    }
+    Ok(())
+}
+
+fn workspace_tests(root: &Path, pure: bool, skipped: &[&str]) -> Result<Command> {
+    let mut command = cargo(root);
+    command.args(["test", "--no-fail-fast"]);
+    if pure {
+        for package in workspace::packages(root)?.iter().filter(|package| package.is_pure()) {
+            command.args(["--package", &package.name]);
+        }
+    } else {
+        command.arg("--workspace");
+    }
+    command.arg("--").args(skipped.iter().flat_map(|test| ["--skip", test]));
+    Ok(command)
+}
+
+/// Shows what the command prints, adds up the results in it, and says whether it ended well.
+fn run_and_count(command: &mut Command, summary: &mut Summary) -> Result<bool> {
+    let child = command.stdout(Stdio::piped()).spawn();
+    let mut child = child.with_context(|| format!("cannot start `{}`", shown(command)))?;
+    for line in BufReader::new(child.stdout.take().context("no output to read")?).split(b'\n') {
+        let line = String::from_utf8_lossy(&line?).into_owned();
+        println!("{line}");
+        summary.add(&line);
+    }
+    Ok(child.wait()?.success())
+}
+
+impl Summary {
+    /// Adds a line such as `test result: ok. 3 passed; 0 failed; 1 ignored; ...`; others count for nothing.
+    fn add(&mut self, line: &str) {
+        let Some((_, counts)) = line.split_once("test result: ").and_then(|(_, rest)| rest.split_once(". "))
+        else {
+            return;
+        };
+        for part in counts.split("; ") {
+            let Some((number, what)) = part.split_once(' ') else { continue };
+            let number: u64 = number.parse().unwrap_or_default();
+            match what {
+                "passed" => self.passed += number,
+                "failed" => self.failed += number,
+                "ignored" => self.ignored += number,
+                "filtered out" => self.filtered_out += number,
+                _ => {}
+            }
+        }
+    }
+
+    fn shown(&self) -> String {
+        let Summary { passed, failed, ignored, filtered_out } = self;
+        format!("{passed} passed, {failed} failed, {} skipped", ignored + filtered_out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_added_up() {
+        let mut script = Command::new("sh");
+        script.arg("-c").arg(
+            "echo 'running 3 tests'
+             echo 'test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s'
+             echo 'test result: FAILED. 10 passed; 2 failed; 0 ignored; 0 measured; 4 filtered out; finished in 0.01s'
+             exit 1",
+        );
+        let mut summary = Summary::default();
+        assert!(!run_and_count(&mut script, &mut summary).unwrap());
+        assert_eq!(summary, Summary { passed: 13, failed: 2, ignored: 1, filtered_out: 4 });
+        assert_eq!(summary.shown(), "13 passed, 2 failed, 5 skipped");
+        assert!(run_and_count(&mut Command::new("true"), &mut summary).unwrap());
+    }
+}
