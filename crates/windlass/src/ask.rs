@@ -1,0 +1,70 @@
+//! What a reconcile asks of whoever drives it, and the answers: the only way in and out of pure code.
+
+use serde_json::Value;
+use windlass_model::{Request, Response, Timestamp};
+
+use crate::outcome::CallError;
+
+/// One thing that a reconcile cannot do by itself.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Ask {
+    /// Send a request to the API.
+    Api {
+        /// The request.
+        request: Box<Request>,
+        /// What the driver may do instead of sending it.
+        shortcut: Shortcut,
+    },
+    /// Call an external service.
+    Call {
+        /// Which service.
+        service: String,
+        /// What to say to it.
+        request: Value,
+    },
+    /// Tell the time.
+    Now,
+}
+
+/// What a driver that has a watch cache may do instead of sending a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Shortcut {
+    /// Nothing: the request must reach the API.
+    None,
+    /// Answer a read from the cache.
+    Cache,
+    /// Answer a write with the cached object, if the write would not change it.
+    SkipIfUnchanged,
+}
+
+/// The answer to an [`Ask`], of the same kind.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Answer {
+    /// What the API said.
+    Api(Response),
+    /// What the service said.
+    Call(Result<Value, CallError>),
+    /// What time it is.
+    Now(Timestamp),
+}
+
+impl Ask {
+    /// Whether performing it can change anything outside the reconcile.
+    pub fn has_effect(&self) -> bool {
+        match self {
+            Ask::Api { request, .. } => request.verb.is_write(),
+            Ask::Call { .. } => true,
+            Ask::Now => false,
+        }
+    }
+
+    /// Whether an answer is of the kind that this asks for.
+    pub fn fits(&self, answer: &Answer) -> bool {
+        matches!(
+            (self, answer),
+            (Ask::Api { .. }, Answer::Api(_))
+                | (Ask::Call { .. }, Answer::Call(_))
+                | (Ask::Now, Answer::Now(_))
+        )
+    }
+}

@@ -1,0 +1,81 @@
+//! How a reconcile ended, and what the driver should do about it.
+
+use std::time::Duration;
+
+use crate::bug::Bug;
+
+/// How a reconcile ended.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Ended {
+    /// What the driver should do next.
+    pub verdict: Verdict,
+    /// The states that ran, in order.
+    pub path: Vec<&'static str>,
+    /// A mistake in the controller's code that this run met. The verdict is then terminal.
+    pub bug: Option<Bug>,
+    /// Events to publish about the parent.
+    pub events: Vec<Event>,
+}
+
+/// What the driver should do after a reconcile.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// The parent does not exist; forget it.
+    Gone,
+    /// The parent is suspended, or is being deleted and not held by this controller.
+    Idle,
+    /// All is as it should be; look again later if a time is given.
+    Done {
+        /// When to look again.
+        requeue_after: Option<Duration>,
+    },
+    /// A state waits; start again after this time. Never backs off.
+    Requeue {
+        /// How much later.
+        after: Duration,
+        /// Why.
+        reason: String,
+    },
+    /// Another writer got in between; start again, with backoff, and count no error.
+    Conflict {
+        /// What the API said.
+        message: String,
+    },
+    /// It failed; start again, with backoff.
+    Failed {
+        /// CamelCase.
+        reason: String,
+        /// For people.
+        message: String,
+    },
+    /// It failed for good; do not start again until the parent changes.
+    Terminal {
+        /// CamelCase.
+        reason: String,
+        /// For people.
+        message: String,
+    },
+}
+
+/// A Kubernetes Event about the parent.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Event {
+    /// Whether something is wrong.
+    pub warning: bool,
+    /// CamelCase, for programs.
+    pub reason: String,
+    /// For people.
+    pub message: String,
+}
+
+impl Event {
+    /// Something that went well.
+    pub fn normal(reason: impl Into<String>, message: impl Into<String>) -> Self {
+        Event { warning: false, reason: reason.into(), message: message.into() }
+    }
+
+    /// Something that is wrong.
+    pub fn warning(reason: impl Into<String>, message: impl Into<String>) -> Self {
+        Event { warning: true, reason: reason.into(), message: message.into() }
+    }
+}

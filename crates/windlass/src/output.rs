@@ -1,0 +1,168 @@
+//! Outputs: the objects that a machine keeps in being for its parent.
+
+use serde_json::{Map, Value, json};
+use windlass_model::object;
+
+use crate::declaration::{CONTROLLER_LABEL, Declaration, OWNER_ANNOTATION, OWNER_LABEL, owner_label};
+use crate::kind::{Kind, KindInfo, ObjectRef, to_value};
+
+/// An object to ensure. Made from any typed object; the methods change how it is tied to its parent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Output {
+    pub(crate) kind: KindInfo,
+    pub(crate) body: Value,
+    pub(crate) owner: Owner,
+    pub(crate) labelled: bool,
+    pub(crate) force: bool,
+}
+
+/// How an output refers to its parent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// An owner reference with `controller: true`.
+    Controller,
+    /// An owner reference.
+    Plain,
+    /// None: the output outlives the garbage collection of its parent, and the finalizer deletes it.
+    None,
+}
+
+impl Output {
+    /// An output with an owner reference that is not the controlling one.
+    #[must_use]
+    pub fn with_plain_owner(mut self) -> Self {
+        self.owner = Owner::Plain;
+        self
+    }
+
+    /// An output without an owner reference, still found again by its labels.
+    #[must_use]
+    pub fn without_owner(mut self) -> Self {
+        self.owner = Owner::None;
+        self
+    }
+
+    /// An output without an owner reference or labels. Only the inventory knows it, so it is recorded
+    /// there before it is created, which costs a write.
+    ///
+    /// One thing is not caught: a request of a crashed process that arrives only after the parent is gone.
+    /// Labels would find what it made; without them nothing does.
+    #[must_use]
+    pub fn untied(mut self) -> Self {
+        self.owner = Owner::None;
+        self.labelled = false;
+        self
+    }
+
+    /// Takes over fields that other managers own, where the default is to stop with a conflict.
+    #[must_use]
+    pub fn forced(mut self) -> Self {
+        self.force = true;
+        self
+    }
+}
+
+impl<K: Kind> From<K> for Output {
+    fn from(typed: K) -> Self {
+        Output {
+            kind: K::kind_info(),
+            // What does not serialize is refused by the API, with a message, when it is applied.
+            body: to_value(&typed).unwrap_or(Value::Null),
+            owner: Owner::Controller,
+            labelled: true,
+            force: false,
+        }
+    }
+}
+
+impl Output {
+    /// The object's place, with the parent's namespace where none is given.
+    pub(crate) fn place(&self, parent: &ObjectRef) -> ObjectRef {
+        let namespace = match object::namespace(&self.body) {
+            _ if !self.kind.namespaced => "",
+            "" => &parent.namespace,
+            given => given,
+        };
+        ObjectRef::new(namespace, object::name(&self.body))
+    }
+
+    /// Whether an owner reference ties it to the parent. Kubernetes has none across namespaces.
+    pub(crate) fn is_owned(&self, declaration: &Declaration, parent: &ObjectRef) -> bool {
+        let possible = !declaration.parent.namespaced
+            || (self.kind.namespaced && self.place(parent).namespace == parent.namespace);
+        possible && self.owner != Owner::None
+    }
+
+    /// What is sent to server-side apply: the body, with its place and its ties to the parent.
+    pub(crate) fn to_apply(&self, declaration: &Declaration, parent: &Value) -> Value {
+        let target = ObjectRef::of(parent);
+        let place = self.place(&target);
+        let mut body = self.body.clone();
+        // A typed object has a status even if the machine says nothing about it.
+        if let Some(fields) = body.as_object_mut() {
+            fields.remove("status");
+        }
+        drop_nulls(&mut body);
+        // An object that was read before carries what only the server sets.
+        for field in ["creationTimestamp", "generation", "managedFields", "resourceVersion", "uid"] {
+            object::remove_meta(&mut body, field);
+        }
+        if self.kind.namespaced {
+            object::set_meta(&mut body, "namespace", place.namespace.as_str());
+        }
+        if self.is_owned(declaration, &target) {
+            object::set_meta(
+                &mut body,
+                "ownerReferences",
+                json!([self.owner_reference(declaration, parent)]),
+            );
+        } else {
+            set_entry(&mut body, "annotations", OWNER_ANNOTATION, &declaration.owner_annotation(&target));
+        }
+        if self.labelled {
+            set_entry(&mut body, "labels", OWNER_LABEL, &owner_label(&target));
+            set_entry(&mut body, "labels", CONTROLLER_LABEL, &declaration.name);
+        }
+        body
+    }
+
+    fn owner_reference(&self, declaration: &Declaration, parent: &Value) -> Value {
+        let mut reference = json!({
+            "apiVersion": declaration.parent.api_version(),
+            "kind": declaration.parent.kind,
+            "name": object::name(parent),
+            "uid": object::uid(parent),
+            "blockOwnerDeletion": true,
+        });
+        if self.owner == Owner::Controller {
+            reference["controller"] = true.into();
+        }
+        reference
+    }
+}
+
+/// `ConfigMap default/cm1`, for messages.
+pub(crate) fn shown(kind: &KindInfo, place: &ObjectRef) -> String {
+    format!("{} {place}", kind.qualified())
+}
+
+fn set_entry(body: &mut Value, map: &str, key: &str, value: &str) {
+    if let Some(metadata) = object::metadata_mut(body) {
+        let entries = metadata.entry(map).or_insert_with(|| Value::Object(Map::new()));
+        if let Some(entries) = entries.as_object_mut() {
+            entries.insert(key.to_owned(), value.into());
+        }
+    }
+}
+
+/// Typed objects serialize an absent field as null now and then; to apply a null is to own it.
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, field| !field.is_null());
+            fields.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
+        _ => {}
+    }
+}

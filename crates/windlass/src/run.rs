@@ -1,0 +1,219 @@
+//! Running the states of a machine, one after the other.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use crate::bug::Bug;
+use crate::coroutine::panic_message;
+use crate::cx::{Cx, Io};
+use crate::ended::{Event, Verdict};
+use crate::ensure;
+use crate::kind::{Kind, from_value};
+use crate::machine::Machine;
+use crate::outcome::{Error, Next};
+use crate::reconcile::Ledger;
+use crate::record::OutputRecord;
+use crate::states::{StateInfo, States};
+
+/// What a run of a machine did.
+pub(crate) struct Run {
+    pub(crate) graph: &'static [StateInfo],
+    /// The states that are done, in order.
+    pub(crate) done: Vec<usize>,
+    /// The state that waits or failed.
+    pub(crate) stopped_at: Option<usize>,
+    pub(crate) end: End,
+    /// What was ensured, in order.
+    pub(crate) ensured: Vec<OutputRecord>,
+    pub(crate) events: Vec<Event>,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Done { requeue_after: Option<Duration> },
+    Requeue { after: Duration, reason: String, message: String },
+    Failed { error: Error, message: String },
+    Bug { bug: Box<Bug>, message: String },
+}
+
+impl End {
+    pub(crate) fn failed(error: Error) -> Self {
+        let message = error.to_string();
+        End::Failed { error, message }
+    }
+
+    pub(crate) fn bug(bug: Bug) -> Self {
+        let message = bug.to_string();
+        End::Bug { bug: Box::new(bug), message }
+    }
+
+    pub(crate) fn reason(&self) -> &str {
+        match self {
+            End::Done { .. } => "Done",
+            End::Requeue { reason, .. } => reason,
+            End::Failed { error, .. } => error.reason(),
+            End::Bug { bug, .. } => bug.reason(),
+        }
+    }
+
+    pub(crate) fn message(&self) -> &str {
+        match self {
+            End::Done { .. } => "",
+            End::Requeue { message, .. } | End::Failed { message, .. } | End::Bug { message, .. } => message,
+        }
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        matches!(self, End::Done { .. })
+    }
+
+    pub(crate) fn verdict(&self) -> Verdict {
+        let (reason, message) = (self.reason().to_owned(), self.message().to_owned());
+        match self {
+            End::Done { requeue_after } => Verdict::Done { requeue_after: *requeue_after },
+            End::Requeue { after, .. } => Verdict::Requeue { after: *after, reason },
+            End::Failed { error, .. } if error.is_conflict() => Verdict::Conflict { message },
+            End::Failed { error, .. } if !error.is_terminal() => Verdict::Failed { reason, message },
+            End::Failed { .. } | End::Bug { .. } => Verdict::Terminal { reason, message },
+        }
+    }
+}
+
+impl Run {
+    /// A run that has not begun.
+    fn new(graph: &'static [StateInfo]) -> Self {
+        Run {
+            graph,
+            done: Vec::new(),
+            stopped_at: None,
+            end: End::Done { requeue_after: None },
+            ensured: Vec::new(),
+            events: Vec::new(),
+        }
+    }
+
+    /// The run of a machine that is not there: done at once.
+    pub(crate) fn nothing() -> Self {
+        Run::new(&[])
+    }
+
+    /// A run that failed before its first state, or beside its states.
+    pub(crate) fn failed(graph: &'static [StateInfo], error: Error) -> Self {
+        Run { end: End::failed(error), ..Run::new(graph) }
+    }
+
+    /// The names of the states that ran, the one that stopped included.
+    pub(crate) fn path(&self) -> Vec<&'static str> {
+        let visited = self.done.iter().chain(self.stopped_at.as_ref());
+        visited.filter_map(|index| self.graph.get(*index)).map(|state| state.name).collect()
+    }
+}
+
+/// Runs the states of a machine from the initial one. It ends, since declared edges make no cycle and
+/// an undeclared one stops it.
+pub(crate) async fn run_machine<M: Machine>(machine: &M, ledger: &mut Ledger, deleting: bool) -> Run {
+    let graph = M::State::GRAPH;
+    let parent = match from_value(&ledger.parent) {
+        Ok(parent) => parent,
+        Err(error) => {
+            // Only a change of the object can mend this.
+            let (reason, message) = (error.reason().to_owned(), error.to_string());
+            return Run::failed(graph, Error::Terminal { reason, message });
+        }
+    };
+    let mut run = Run::new(graph);
+    let cx: Cx<M::Parent> = Cx::new(parent, ledger.target(), ledger.io.clone(), deleting);
+    let mut state = M::State::initial();
+    loop {
+        let index = state.index();
+        cx.io().enter(graph.get(index).map_or("?", |state| state.name));
+        let controller = ledger.declaration.name.clone();
+        let outcome = Guarded { controller, io: cx.io(), state: Box::pin(machine.run(state, &cx)) }.await;
+        run.events.extend(cx.take_events());
+        let ended = match outcome {
+            Ok(Ok(Next::Requeue { after, reason, message })) => Err(End::Requeue { after, reason, message }),
+            Ok(Ok(next)) => finish_state(&cx, ledger, &mut run, index, next).await,
+            Ok(Err(error)) => Err(End::failed(error)),
+            Err(bug) => Err(End::bug(bug)),
+        };
+        match ended {
+            Ok(Continue::With(next)) => {
+                run.done.push(index);
+                state = next;
+            }
+            Ok(Continue::Stop { requeue_after }) => {
+                run.done.push(index);
+                run.end = End::Done { requeue_after };
+                return run;
+            }
+            Err(end) => {
+                run.stopped_at = Some(index);
+                run.end = end;
+                return run;
+            }
+        }
+    }
+}
+
+/// Polls a state so that its mistakes end the state and not the reconcile: the status can still say so.
+struct Guarded<'a, F> {
+    controller: String,
+    io: &'a Io,
+    state: Pin<Box<F>>,
+}
+
+impl<F: Future> Future for Guarded<'_, F> {
+    type Output = Result<F::Output, Bug>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let polled = catch_unwind(AssertUnwindSafe(|| self.state.as_mut().poll(context)));
+        let (controller, state) = (self.controller.clone(), self.io.state());
+        match polled {
+            Ok(Poll::Ready(output)) => Poll::Ready(Ok(output)),
+            Ok(Poll::Pending) if self.io.is_waiting() => Poll::Pending,
+            Ok(Poll::Pending) => Poll::Ready(Err(Bug::ForeignAwait { controller, state })),
+            Err(panic) => {
+                let message = panic_message(panic.as_ref());
+                Poll::Ready(Err(Bug::Panicked { controller, state, message }))
+            }
+        }
+    }
+}
+
+enum Continue<S> {
+    With(S),
+    Stop { requeue_after: Option<Duration> },
+}
+
+/// Applies the outputs of a state that is done, and says where to go on.
+async fn finish_state<P: Kind, S: States>(
+    cx: &Cx<P>,
+    ledger: &mut Ledger,
+    run: &mut Run,
+    index: usize,
+    next: Next<S>,
+) -> Result<Continue<S>, End> {
+    let next = match next {
+        Next::To(state) => {
+            let declared = run.graph.get(index).is_some_and(|from| from.next.contains(&state.index()));
+            if !declared {
+                return Err(End::bug(undeclared_transition(ledger, run, index, state.index())));
+            }
+            Continue::With(state)
+        }
+        Next::DoneAndRequeue(after) => Continue::Stop { requeue_after: Some(after) },
+        Next::Done | Next::Requeue { .. } => Continue::Stop { requeue_after: None },
+    };
+    for output in cx.take_outputs() {
+        ensure::apply(ledger, &mut run.ensured, &output, cx.is_deleting()).await?;
+    }
+    Ok(next)
+}
+
+fn undeclared_transition(ledger: &Ledger, run: &Run, from: usize, to: usize) -> Bug {
+    let name = |index: usize| run.graph.get(index).map_or("?", |state| state.name).to_owned();
+    Bug::UndeclaredTransition { controller: ledger.declaration.name.clone(), from: name(from), to: name(to) }
+}

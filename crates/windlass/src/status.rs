@@ -1,0 +1,124 @@
+//! Writing the parent's status: once per reconcile, and only if something changes.
+
+use serde_json::{Value, json};
+use windlass_model::object;
+
+use crate::conditions::{self, READY, SUSPENDED, Wanted};
+use crate::declaration::SUSPEND_ANNOTATION;
+use crate::ended::{Ended, Event, Verdict};
+use crate::machine::Controller;
+use crate::outcome::Error;
+use crate::reconcile::{Ledger, is_gone};
+use crate::record::{other_records, with_record};
+use crate::run::{End, Run};
+
+/// Writes what a run found out, and says how the reconcile ended.
+pub(crate) async fn conclude(controller: &Controller, ledger: &mut Ledger, mut run: Run) -> Ended {
+    ledger.io.enter("(writing the status)");
+    let mut verdict = run.end.verdict();
+    if ledger.declaration.keeps_status() {
+        let before = ready_status(&ledger.parent).to_owned();
+        match write_run(controller, ledger, &run).await {
+            Ok(ready) => run.events.extend(ready_event(&before, &ready)),
+            // Deleted in the meantime: there is nobody left to tell.
+            Err(error) if is_gone(&error) => verdict = Verdict::Gone,
+            Err(error) => verdict = End::failed(error).verdict(),
+        }
+    }
+    let bug = match &run.end {
+        End::Bug { bug, .. } => Some((**bug).clone()),
+        _ => None,
+    };
+    Ended { verdict, path: run.path(), bug, events: run.events }
+}
+
+/// Says that the controller keeps its hands off.
+pub(crate) async fn write_suspended(ledger: &mut Ledger) -> Result<(), Error> {
+    if !ledger.declaration.keeps_status() {
+        return Ok(());
+    }
+    let message = format!("The annotation {SUSPEND_ANNOTATION} is set; remove it to go on");
+    let wanted = [Wanted::new(SUSPENDED, "True", "Annotated", &message)];
+    // What earlier runs found out stays as it was: nothing has been looked at.
+    let observed = ledger.parent["status"]["observedGeneration"].clone();
+    write(ledger, &wanted, &[], observed).await
+}
+
+/// Writes the conditions of a run and this controller's record; returns the Ready condition.
+async fn write_run(controller: &Controller, ledger: &mut Ledger, run: &Run) -> Result<Wanted, Error> {
+    let generation = object::generation(&ledger.parent);
+    let others = other_records(&ledger.parent, &ledger.declaration.name);
+    let own = conditions::ready(run);
+    let mut wanted = conditions::of_states(run);
+
+    // Conditions of states that the code of today does not have any more go; all others of ours stay.
+    let known = controller.condition_kinds();
+    let (mut kept, mut removed): (Vec<String>, Vec<String>) = std::mem::take(&mut ledger.record.conditions)
+        .into_iter()
+        .partition(|kind| known.contains(&kind.as_str()));
+    removed.push(SUSPENDED.to_owned());
+    kept.extend(wanted.iter().map(|condition| condition.kind.clone()));
+    kept.sort();
+    kept.dedup();
+
+    ledger.record.conditions = kept;
+    ledger.record.observed_generation = generation;
+    ledger.record.ready = own.status == "True";
+    (ledger.record.reason, ledger.record.message) =
+        if ledger.record.ready { Default::default() } else { (own.reason, own.message) };
+
+    let ready = conditions::ready_with_others(&ledger.record, &others, generation);
+    wanted.push(ready.clone());
+    let observed = others.iter().map(|other| other.observed_generation).fold(generation, i64::min);
+    write(ledger, &wanted, &removed, observed.into()).await?;
+    Ok(ready)
+}
+
+/// Writes conditions, the observed generation and this controller's record, unless they are so already.
+async fn write(
+    ledger: &mut Ledger,
+    wanted: &[Wanted],
+    removed: &[String],
+    observed_generation: Value,
+) -> Result<(), Error> {
+    let generation = object::generation(&ledger.parent);
+    let merge = |ledger: &Ledger, now| {
+        conditions::merge(&ledger.parent["status"]["conditions"], wanted, removed, generation, now)
+    };
+    let merged = match merge(ledger, None) {
+        Some(merged) => merged,
+        // A condition changes, so the time is needed.
+        None => {
+            let now = ledger.io.now().await;
+            merge(ledger, Some(now)).unwrap_or_default()
+        }
+    };
+    let mut fields = json!({
+        "conditions": merged,
+        "controllers": with_record(&ledger.parent, &ledger.record),
+    });
+    if !observed_generation.is_null() {
+        fields["observedGeneration"] = observed_generation;
+    }
+    let old = &ledger.parent["status"];
+    let unchanged = fields.as_object().into_iter().flatten().all(|(name, value)| old[name] == *value);
+    if unchanged { Ok(()) } else { ledger.write_status(fields).await }
+}
+
+fn ready_status(parent: &Value) -> &str {
+    let conditions = parent["status"]["conditions"].as_array().into_iter().flatten();
+    let ready = conditions.filter(|condition| condition["type"] == READY);
+    ready.filter_map(|condition| condition["status"].as_str()).next().unwrap_or("Unknown")
+}
+
+/// An Event when Ready changes.
+fn ready_event(before: &str, ready: &Wanted) -> Option<Event> {
+    if ready.status == before {
+        return None;
+    }
+    Some(if ready.status == "True" {
+        Event::normal("Ready", ready.message.clone())
+    } else {
+        Event::warning(ready.reason.clone(), ready.message.clone())
+    })
+}
