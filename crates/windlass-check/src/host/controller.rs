@@ -1,0 +1,60 @@
+//! The controller: a queue, timers, and at most one reconcile at a time.
+
+/// What one controller process knows. A crash forgets all of it but what the watch will tell again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Host {
+    /// Parents with a change that the watch has not told yet. Coalescing is in the nature of a set: a
+    /// watcher may miss versions in between, never the last. Sorted numbers of jobs.
+    pub(crate) fresh: Vec<u32>,
+    /// Parents that the watch has told of: it may tell again, if messages can be duplicated. Sorted.
+    pub(crate) told: Vec<u32>,
+    /// Parents to be looked at again after a while. Sorted.
+    pub(crate) timers: Vec<u32>,
+    /// Parents to be reconciled, first come first served; none stands twice.
+    pub(crate) queue: Vec<u32>,
+    /// The reconcile that runs.
+    pub(crate) active: Option<Active>,
+}
+
+/// A reconcile that waits for answers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Active {
+    pub(crate) job: u32,
+    /// The point that it has reached.
+    pub(crate) node: u32,
+    /// One per ask of that point.
+    pub(crate) slots: Vec<Slot>,
+}
+
+/// One ask that was sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Slot {
+    /// Whether it has been delivered, at least once.
+    pub(crate) delivered: bool,
+    /// Answers on their way back; several if the ask was duplicated. Sorted, no two alike.
+    pub(crate) replies: Vec<u32>,
+    /// The answer that has arrived.
+    pub(crate) answer: Option<u32>,
+}
+
+impl Host {
+    pub(crate) fn enqueue(&mut self, job: u32) {
+        if !self.queue.contains(&job) {
+            self.queue.push(job);
+        }
+    }
+}
+
+/// Adds to a sorted list that is used as a set.
+pub(crate) fn insert(set: &mut Vec<u32>, value: u32) {
+    if let Err(place) = set.binary_search(&value) {
+        set.insert(place, value);
+    }
+}
+
+/// Removes from a sorted list that is used as a set.
+pub(crate) fn remove(set: &mut Vec<u32>, value: u32) {
+    if let Ok(place) = set.binary_search(&value) {
+        set.remove(place);
+    }
+}

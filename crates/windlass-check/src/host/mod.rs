@@ -1,0 +1,7 @@
+//! The hosts of the world. Each is a small state machine in a file of its own.
+
+pub(crate) mod client;
+pub(crate) mod controller;
+pub(crate) mod database;
+pub(crate) mod network;
+pub(crate) mod service;

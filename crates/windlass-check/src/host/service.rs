@@ -1,0 +1,61 @@
+//! External services: a pure model that answers what the real service would.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+use serde_json::Value;
+use windlass::{Answer, Ask, CallError};
+
+use crate::intern::Interner;
+
+/// What a service does with a request: changes its state, and answers.
+pub(crate) type Respond = Rc<dyn Fn(&mut Value, &Value) -> Result<Value, CallError>>;
+
+/// The state of each service, by its name.
+pub(crate) type ServiceStates = BTreeMap<String, Value>;
+
+/// The modelled services, and all that they have answered so far.
+pub(crate) struct Services {
+    models: BTreeMap<String, Respond>,
+    pub(crate) states: Interner<ServiceStates>,
+    effects: FxHashMap<(u32, u32), (u32, u32)>,
+}
+
+impl Services {
+    pub(crate) fn new(models: BTreeMap<String, Respond>) -> Self {
+        Services { models, states: Interner::new(), effects: FxHashMap::default() }
+    }
+
+    /// Performs a call: the states afterwards, and the answer.
+    pub(crate) fn apply(
+        &mut self,
+        states: u32,
+        ask: u32,
+        asks: &Interner<Ask>,
+        answers: &mut Interner<Answer>,
+    ) -> (u32, u32) {
+        if let Some(known) = self.effects.get(&(states, ask)) {
+            return *known;
+        }
+        let mut after = (**self.states.get(states)).clone();
+        let answer = match &**asks.get(ask) {
+            Ask::Call { service, request } => match (self.models.get(service), after.get_mut(service)) {
+                (Some(respond), Some(state)) => respond(state, request),
+                _ => Err(CallError::Unavailable {
+                    service: service.clone(),
+                    message: "the check has no model of it: add one with .service(...)".to_owned(),
+                }),
+            },
+            other => unreachable!("only calls reach a service, not {other:?}"),
+        };
+        let result = (self.states.id(after), answers.id(Answer::Call(answer)));
+        self.effects.insert((states, ask), result);
+        result
+    }
+
+    /// The state of one service, for properties.
+    pub(crate) fn state(&self, states: u32) -> &Rc<ServiceStates> {
+        self.states.get(states)
+    }
+}

@@ -1,0 +1,73 @@
+//! Checks controllers: every crash, duplicate and reordering, on every interleaving, within stated bounds.
+//!
+//! Start with [`check`]: it takes a [`windlass::Machine`] and returns a [`Check`] to add objects, faults and
+//! properties to. The code that is checked is the code that runs in production, the framework's own part
+//! included: only the network, the database and the clock are modelled.
+//!
+//! ```
+//! use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+//! use windlass::{Cx, Machine, Outcome, States, done};
+//! use windlass_check::{Faults, check};
+//!
+//! /// Creates a ConfigMap by hand, and forgets that it may be there already.
+//! struct Careless;
+//!
+//! #[derive(States)]
+//! enum Step {
+//!     #[state(initial)]
+//!     Create,
+//! }
+//!
+//! impl Machine for Careless {
+//!     type Parent = Namespace;
+//!     type State = Step;
+//!
+//!     async fn run(&self, _: Step, cx: &Cx<Namespace>) -> Outcome<Step> {
+//!         if cx.name() == "default" {
+//!             let mut map = ConfigMap::default();
+//!             map.metadata.name = Some("made".to_owned());
+//!             map.metadata.namespace = Some("default".to_owned());
+//!             cx.create(&map).await?;
+//!         }
+//!         done()
+//!     }
+//! }
+//!
+//! // Without a crash all is well. With one, right after the object was created, every later reconcile fails.
+//! let with = |faults| {
+//!     let check = check(Careless).faults(faults).clock(1);
+//!     check.eventually("a reconcile comes to its end", |world| world.clock("/default") == 1).run()
+//! };
+//! assert!(with(Faults::none()).holds());
+//! let report = with(Faults::none().crashes(1));
+//! assert!(!report.holds());
+//! println!("{report}"); // the shortest trace, and what repeats for ever
+//! ```
+
+mod action;
+mod check;
+mod explore;
+mod faults;
+mod host;
+mod intern;
+mod liveness;
+mod property;
+mod report;
+mod show;
+mod state_table;
+mod steps;
+mod stopwatch;
+mod trace;
+mod view;
+mod world;
+
+pub use check::{Check, check};
+pub use faults::Faults;
+pub use host::client::ClientEvent;
+pub use report::{Report, Violation};
+pub use show::exchange;
+pub use trace::{Trace, TraceStep};
+pub use view::View;
+
+/// The namespace of objects that name none.
+const DEFAULT_NAMESPACE: &str = "default";

@@ -1,0 +1,107 @@
+//! Requests, answers and objects in one line, for traces.
+
+use serde_json::Value;
+use windlass::{Answer, Ask};
+use windlass_model::{Body, Change, PatchKind, Request, Verb, object};
+
+/// `apply configmaps default/cm1 -> 201`: an ask and its answer, in one line.
+pub fn exchange(ask: &Ask, answer: &Answer) -> String {
+    format!("{} -> {}", self::ask(ask), self::answer(answer))
+}
+
+/// `apply configmaps default/cm1`
+pub(crate) fn ask(ask: &Ask) -> String {
+    match ask {
+        Ask::Api { request, .. } => self::request(request),
+        Ask::Call { service, request } => format!("call {service} {request}"),
+        Ask::Now => "read the clock".to_owned(),
+    }
+}
+
+/// As [`ask`], with the body.
+pub(crate) fn ask_in_full(ask: &Ask) -> String {
+    match ask {
+        Ask::Api { request, .. } if request.body.is_some() => {
+            let body = request.body.as_ref().map(Value::to_string).unwrap_or_default();
+            format!("{} {body}", self::ask(ask))
+        }
+        _ => self::ask(ask),
+    }
+}
+
+pub(crate) fn request(request: &Request) -> String {
+    let verb = match request.verb {
+        Verb::Get => "get",
+        Verb::List => "list",
+        Verb::Create => "create",
+        Verb::Update => "update",
+        Verb::Patch(PatchKind::Apply) => "apply",
+        Verb::Patch(_) => "patch",
+        Verb::Delete => "delete",
+        Verb::DeleteCollection => "delete all",
+    };
+    let name = match (&request.name, &request.body) {
+        (Some(name), _) => name.as_str(),
+        (None, Some(body)) => object::name(body),
+        (None, None) => "",
+    };
+    let place = match &request.namespace {
+        Some(namespace) if name.is_empty() => format!(" in {namespace}"),
+        Some(namespace) => format!(" {namespace}/{name}"),
+        None if name.is_empty() => " everywhere".to_owned(),
+        None => format!(" {name}"),
+    };
+    let subresource = request.subresource.as_ref().map_or(String::new(), |part| format!("/{part}"));
+    format!("{verb} {}{subresource}{place}", request.resource.plural)
+}
+
+/// `200`, `409 Conflict: ...`
+pub(crate) fn answer(answer: &Answer) -> String {
+    match answer {
+        Answer::Api(response) => match &response.body {
+            Body::Status(status) if !status.is_success() => {
+                let reason = status.reason.map_or(String::new(), |reason| format!(" {reason:?}"));
+                format!("{}{reason}: {}", response.code, status.message)
+            }
+            Body::List(list) => format!("{} with {} items", response.code, list.items.len()),
+            _ => response.code.to_string(),
+        },
+        Answer::Call(Ok(value)) => value.to_string(),
+        Answer::Call(Err(error)) => error.to_string(),
+        Answer::Now(now) => now.to_string(),
+    }
+}
+
+/// What a write did to an object: `+ configmaps default/cm1`, `~ pairs default/a: status.conditions`.
+pub(crate) fn change(change: &Change) -> String {
+    let name =
+        format!("{} {}/{}", change.key.plural, change.key.namespace, change.key.name).replace(" /", " ");
+    match (&change.before, &change.after) {
+        (None, _) => format!("+ {name}"),
+        (Some(_), None) => format!("- {name}"),
+        (Some(before), Some(after)) => format!("~ {name}: {}", changed_fields(before, after).join(", ")),
+    }
+}
+
+/// The fields that differ, two levels deep, without those that every write changes.
+fn changed_fields(before: &Value, after: &Value) -> Vec<String> {
+    let mut fields = Vec::new();
+    for (top, part) in keys(before, after) {
+        for (below, _) in keys(&before[&top], &after[&top]) {
+            let same = before[&top][&below] == after[&top][&below];
+            if !same && !matches!(below.as_str(), "resourceVersion" | "managedFields") {
+                fields.push(format!("{top}.{below}"));
+            }
+        }
+        if !part.is_object() && before[&top] != after[&top] {
+            fields.push(top);
+        }
+    }
+    fields
+}
+
+fn keys(before: &Value, after: &Value) -> Vec<(String, Value)> {
+    let mut all = before.as_object().cloned().unwrap_or_default();
+    all.extend(after.as_object().cloned().unwrap_or_default());
+    all.into_iter().collect()
+}

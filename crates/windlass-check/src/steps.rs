@@ -1,0 +1,187 @@
+//! What controller code does, remembered: from the answers so far to what it asks next.
+//!
+//! A reconcile is pure, so each distinct list of answers is run once, however many states share it.
+
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+use windlass::{Answer, Ask, Bug, Controller, Ended, ObjectRef, Step};
+
+use crate::intern::Interner;
+
+/// One reconcile to be done: which controller, which parent, and whether a missing parent may be made.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Job {
+    pub(crate) controller: usize,
+    pub(crate) target: ObjectRef,
+    pub(crate) create_missing: bool,
+}
+
+/// A point in a reconcile: the answers up to here, and what comes next.
+pub(crate) struct Node {
+    /// The point before, and the answers that led from there to here; `None` at the start.
+    before: Option<(u32, Box<[u32]>)>,
+    job: Rc<Job>,
+    /// The state that runs at this point.
+    pub(crate) state: String,
+    pub(crate) next: NodeNext,
+}
+
+/// What comes next at a point of a reconcile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NodeNext {
+    /// It waits for these, by their numbers.
+    Ask(Rc<[u32]>),
+    /// It is over.
+    End(Rc<Ended>),
+    /// Its code is wrong.
+    Bug(Rc<Bug>),
+}
+
+/// All points of all reconciles seen so far, as a tree.
+pub(crate) struct Steps {
+    controllers: Vec<Controller>,
+    nodes: Vec<Node>,
+    roots: FxHashMap<Job, u32>,
+    children: FxHashMap<(u32, Box<[u32]>), u32>,
+    /// How often a coroutine was made and run.
+    pub(crate) executions: u64,
+}
+
+impl Steps {
+    pub(crate) fn new(controllers: Vec<Controller>) -> Self {
+        Steps {
+            controllers,
+            nodes: Vec::new(),
+            roots: FxHashMap::default(),
+            children: FxHashMap::default(),
+            executions: 0,
+        }
+    }
+
+    pub(crate) fn node(&self, node: u32) -> &Node {
+        &self.nodes[node as usize]
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The first point of a reconcile.
+    pub(crate) fn start(&mut self, job: &Job, asks: &mut Interner<Ask>, answers: &Interner<Answer>) -> u32 {
+        if let Some(node) = self.roots.get(job) {
+            return *node;
+        }
+        let node = self.run(None, Rc::new(job.clone()), asks, answers);
+        self.roots.insert(job.clone(), node);
+        node
+    }
+
+    /// The point that these answers lead to.
+    pub(crate) fn follow(
+        &mut self,
+        node: u32,
+        given: Box<[u32]>,
+        asks: &mut Interner<Ask>,
+        answers: &Interner<Answer>,
+    ) -> u32 {
+        let edge = (node, given);
+        if let Some(child) = self.children.get(&edge) {
+            return *child;
+        }
+        let job = self.node(node).job.clone();
+        let child = self.run(Some(edge.clone()), job, asks, answers);
+        self.children.insert(edge, child);
+        child
+    }
+
+    /// Runs the reconcile from its start with all answers up to a new point.
+    fn run(
+        &mut self,
+        before: Option<(u32, Box<[u32]>)>,
+        job: Rc<Job>,
+        asks: &mut Interner<Ask>,
+        answers: &Interner<Answer>,
+    ) -> u32 {
+        let (state, mut next) = self.replay(before.as_ref(), &job, asks, answers);
+        if matches!(next, NodeNext::End(_)) {
+            // Every other point is run again on the way to the next one; the last is not.
+            let (_, again) = self.replay(before.as_ref(), &job, asks, answers);
+            if again != next {
+                next = NodeNext::Bug(Rc::new(self.not_deterministic(
+                    &job,
+                    &state,
+                    shown(&next, asks),
+                    shown(&again, asks),
+                )));
+            }
+        }
+        let node = u32::try_from(self.nodes.len()).expect("fewer than 2^32 points fit in memory");
+        self.nodes.push(Node { before, job, state, next });
+        node
+    }
+
+    fn replay(
+        &mut self,
+        before: Option<&(u32, Box<[u32]>)>,
+        job: &Job,
+        asks: &mut Interner<Ask>,
+        answers: &Interner<Answer>,
+    ) -> (String, NodeNext) {
+        self.executions += 1;
+        let mut coroutine = self.controllers[job.controller].reconcile(&job.target, job.create_missing);
+        let mut given: Vec<Answer> = Vec::new();
+        for (node, answered) in self.path_to(before) {
+            let step = coroutine.resume(std::mem::take(&mut given));
+            let now = to_next(step, asks);
+            let remembered = &self.node(node).next;
+            if now != *remembered {
+                let (first, second) = (shown(remembered, asks), shown(&now, asks));
+                let bug = self.not_deterministic(job, &coroutine.state(), first, second);
+                return (coroutine.state(), NodeNext::Bug(Rc::new(bug)));
+            }
+            given = answered.iter().map(|answer| (**answers.get(*answer)).clone()).collect();
+        }
+        let step = coroutine.resume(given);
+        (coroutine.state(), to_next(step, asks))
+    }
+
+    /// The points from the start to here, each with the answers that were given there.
+    fn path_to<'a>(&'a self, mut before: Option<&'a (u32, Box<[u32]>)>) -> Vec<(u32, Box<[u32]>)> {
+        let mut path = Vec::new();
+        while let Some((node, answers)) = before {
+            path.push((*node, answers.clone()));
+            before = self.node(*node).before.as_ref();
+        }
+        path.reverse();
+        path
+    }
+
+    fn not_deterministic(&self, job: &Job, state: &str, before: String, after: String) -> Bug {
+        let controller = self.controllers[job.controller].name().to_owned();
+        Bug::NotDeterministic { controller, state: state.to_owned(), before, after }
+    }
+}
+
+fn to_next(step: Step<Ended>, asks: &mut Interner<Ask>) -> NodeNext {
+    match step {
+        Step::Ask(wanted) => NodeNext::Ask(wanted.into_iter().map(|ask| asks.id(ask)).collect()),
+        Step::End(ended) => match ended.bug {
+            Some(bug) => NodeNext::Bug(Rc::new(bug)),
+            None => NodeNext::End(Rc::new(ended)),
+        },
+        Step::Bug(bug) => NodeNext::Bug(Rc::new(bug)),
+    }
+}
+
+fn shown(next: &NodeNext, asks: &Interner<Ask>) -> String {
+    match next {
+        NodeNext::Ask(wanted) => {
+            let all: Vec<String> =
+                wanted.iter().map(|ask| crate::show::ask_in_full(asks.get(*ask))).collect();
+            all.join(" and ")
+        }
+        NodeNext::End(ended) => format!("(the end: {:?}, after {})", ended.verdict, ended.path.join(", ")),
+        NodeNext::Bug(bug) => format!("({bug})"),
+    }
+}

@@ -1,0 +1,5 @@
+//! All integration tests in one binary: linking many takes longer than running them.
+
+mod code_bugs;
+mod crash_points;
+mod properties;
