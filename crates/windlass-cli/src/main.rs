@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 
 /// Kubernetes controllers that are right: write one as a state machine, check every crash, run it anywhere.
 #[derive(Parser)]
-#[command(version, about, arg_required_else_help = true)]
+#[command(version, arg_required_else_help = true)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

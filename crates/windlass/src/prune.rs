@@ -61,7 +61,9 @@ pub(crate) async fn prune(
         .cloned()
         .collect();
     candidates.extend(unrecorded);
-    if let (false, Err(error)) = (candidates.is_empty(), check_parent_is_current(ledger).await) {
+    if !candidates.is_empty()
+        && let Err(error) = check_parent_is_current(ledger).await
+    {
         return Err(Stuck { error, remaining: candidates });
     }
     let mut remaining = Vec::new();

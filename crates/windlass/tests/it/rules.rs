@@ -95,6 +95,8 @@ fn a_second_reconcile_writes_nothing() {
     assert_eq!(*bench.local.cluster.store(), before);
     // The applies are sent, as this driver has no cache to skip them by, and change nothing; no status is written.
     assert_eq!(bench.writes(), 2);
+    // The parent; per output a look and an apply; the list that finds what is left over.
+    assert_eq!(bench.local.log.len(), 6);
 }
 
 #[test]
