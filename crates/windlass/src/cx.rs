@@ -1,6 +1,5 @@
 //! `Cx`: what a state may do. It does no I/O; every method that awaits is one ask to the driver.
 
-use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
@@ -406,12 +405,8 @@ impl Io {
 
     /// Whether an object carries fields that this controller applied.
     pub(crate) fn applied(&self, object: &Value) -> bool {
-        let entries = object["metadata"]["managedFields"].as_array().into_iter().flatten();
-        let managers: BTreeSet<&str> = entries
-            .filter(|entry| entry["operation"] == "Apply")
-            .filter_map(|entry| entry["manager"].as_str())
-            .collect();
-        managers.contains(self.manager.as_str())
+        let mut entries = object["metadata"]["managedFields"].as_array().into_iter().flatten();
+        entries.any(|entry| entry["operation"] == "Apply" && entry["manager"] == self.manager.as_str())
     }
 }
 

@@ -5,8 +5,8 @@ use windlass_model::{Status, object};
 
 use crate::ask::Shortcut;
 use crate::bug::Bug;
-use crate::declaration::{CONTROLLER_LABEL, OWNER_ANNOTATION, OWNER_LABEL, owner_label};
 use crate::output::{Output, shown};
+use crate::ownership::is_ours;
 use crate::reconcile::Ledger;
 use crate::record::OutputRecord;
 use crate::run::End;
@@ -52,26 +52,6 @@ pub(crate) async fn apply(
     record.uid = object::uid(&applied).to_owned();
     ensured.push(record);
     Ok(())
-}
-
-/// Whether a live object was made by this controller for this parent: its owner reference, its marks, or the
-/// inventory say so.
-pub(crate) fn is_ours(ledger: &Ledger, record: &OutputRecord, live: &Value) -> bool {
-    let parent = &ledger.parent;
-    let owned = object::owner_references(live).iter().any(|owner| owner["uid"] == object::uid(parent));
-    let known = ledger.record.outputs.iter().find(|known| known.same_object(record));
-    let recorded = known.is_some_and(|known| !known.uid.is_empty() && known.uid == object::uid(live));
-    owned || recorded || is_marked(ledger, live)
-}
-
-/// Whether labels or annotation name this controller and this parent, and the controller did write to it.
-pub(crate) fn is_marked(ledger: &Ledger, live: &Value) -> bool {
-    let (declaration, target) = (&ledger.declaration, ledger.target());
-    let labelled = object::label(live, CONTROLLER_LABEL) == Some(&declaration.name)
-        && object::label(live, OWNER_LABEL) == Some(&owner_label(&target));
-    let annotated =
-        object::annotation(live, OWNER_ANNOTATION) == Some(&declaration.owner_annotation(&target));
-    (labelled || annotated) && ledger.io.applied(live)
 }
 
 fn taken(record: &OutputRecord, live: &Value) -> Status {

@@ -55,6 +55,7 @@ pub mod local;
 mod machine;
 mod outcome;
 mod output;
+mod ownership;
 mod prune;
 mod reconcile;
 mod record;

@@ -10,12 +10,10 @@ use windlass_model::{Propagation, Reason, Request, Status, Verb, object};
 
 use crate::ask::Shortcut;
 use crate::cx::{Io, names_a_missing_object};
-use crate::declaration::{
-    CONTROLLER_LABEL, Declaration, OWNER_ANNOTATION, OWNER_LABEL, OutputKind, owner_label,
-};
-use crate::ensure::{is_marked, is_ours};
+use crate::declaration::{CONTROLLER_LABEL, Declaration, OWNER_LABEL, OutputKind, owner_label};
 use crate::kind::{KindInfo, ObjectRef};
 use crate::outcome::Error;
+use crate::ownership::{has_owner, is_annotated, is_marked, is_ours};
 use crate::reconcile::Ledger;
 use crate::record::OutputRecord;
 
@@ -204,13 +202,4 @@ pub(crate) async fn leftovers_of_absent_parent(
         delete(io, kind, &object).await?;
     }
     Ok(())
-}
-
-fn has_owner(object: &Value, parent: &Value) -> bool {
-    object::owner_references(object).iter().any(|owner| owner["uid"] == object::uid(parent))
-}
-
-/// Whether an output was made for this parent without an owner reference.
-fn is_annotated(declaration: &Declaration, target: &ObjectRef, object: &Value) -> bool {
-    object::annotation(object, OWNER_ANNOTATION) == Some(&declaration.owner_annotation(target))
 }

@@ -1,0 +1,35 @@
+//! Whose an object is: what its owner references, its marks and the inventory say.
+
+use serde_json::Value;
+use windlass_model::object;
+
+use crate::declaration::{CONTROLLER_LABEL, Declaration, OWNER_ANNOTATION, OWNER_LABEL, owner_label};
+use crate::kind::ObjectRef;
+use crate::reconcile::Ledger;
+use crate::record::OutputRecord;
+
+/// Whether a live object was made by this controller for this parent: its owner reference, its marks, or the
+/// inventory say so.
+pub(crate) fn is_ours(ledger: &Ledger, record: &OutputRecord, live: &Value) -> bool {
+    let known = ledger.record.outputs.iter().find(|known| known.same_object(record));
+    let recorded = known.is_some_and(|known| !known.uid.is_empty() && known.uid == object::uid(live));
+    has_owner(live, &ledger.parent) || recorded || is_marked(ledger, live)
+}
+
+/// Whether labels or annotation name this controller and this parent, and the controller did write to it.
+pub(crate) fn is_marked(ledger: &Ledger, live: &Value) -> bool {
+    let (declaration, target) = (&ledger.declaration, ledger.target());
+    let labelled = object::label(live, CONTROLLER_LABEL) == Some(&declaration.name)
+        && object::label(live, OWNER_LABEL) == Some(&owner_label(&target));
+    (labelled || is_annotated(declaration, &target, live)) && ledger.io.applied(live)
+}
+
+/// Whether an output was made for this parent without an owner reference.
+pub(crate) fn is_annotated(declaration: &Declaration, target: &ObjectRef, live: &Value) -> bool {
+    object::annotation(live, OWNER_ANNOTATION) == Some(&declaration.owner_annotation(target))
+}
+
+/// Whether an owner reference ties an object to this parent.
+pub(crate) fn has_owner(live: &Value, parent: &Value) -> bool {
+    object::owner_references(live).iter().any(|owner| owner["uid"] == object::uid(parent))
+}
