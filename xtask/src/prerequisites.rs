@@ -18,8 +18,9 @@ pub(crate) struct Prerequisite {
     pub(crate) tests: &'static [&'static str],
 }
 
-/// All of them. No test needs one so far.
-pub(crate) const PREREQUISITES: &[Prerequisite] = &[];
+/// All of them.
+pub(crate) const PREREQUISITES: &[Prerequisite] =
+    &[Prerequisite { package: "chromium", program: "chromium", tests: &["in_a_browser"] }];
 
 /// What can be done about packages here.
 #[derive(Clone, Copy)]

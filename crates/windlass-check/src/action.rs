@@ -1,43 +1,178 @@
 //! Everything that can happen next in the world.
 
-/// One thing that happens. Numbers are those of the world's interners.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Action {
-    /// A client does the next event of a script.
-    Client { script: usize },
-    /// The watch tells a controller that a parent, or something of it, has changed.
-    Notify { controller: usize, job: u32 },
-    /// The watch tells it again.
-    NotifyAgain { controller: usize, job: u32 },
-    /// A timer puts a parent back into the queue.
-    Timer { controller: usize, job: u32 },
-    /// A controller takes the next parent from its queue and starts a reconcile.
-    Start { controller: usize },
-    /// An ask reaches the database or a service, and is answered.
-    Deliver { controller: usize, slot: usize },
-    /// It reaches it again.
-    DeliverAgain { controller: usize, slot: usize },
-    /// An answer reaches the controller.
-    Reply { controller: usize, slot: usize, reply: usize },
-    /// A request of a controller that has crashed reaches the database.
-    Late { index: usize },
-    /// A request that was delivered once reaches the database again.
-    Duplicate { index: usize },
-    /// The garbage collector or the namespace controller does one thing.
-    Collect { index: usize },
-    /// A controller crashes and starts again.
-    Crash { controller: usize },
+/// Which ask of which reconcile: the controller process, its reconcile and the ask, each counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Place {
+    pub(crate) controller: u8,
+    pub(crate) active: u8,
+    pub(crate) slot: u8,
 }
 
+impl Place {
+    /// The number of the controller process.
+    pub(crate) fn process(self) -> usize {
+        self.controller.into()
+    }
+}
+
+/// What is odd about a delivery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Oddity {
+    /// Nothing.
+    Regular,
+    /// A message that was sent earlier is still on its way.
+    Overtakes,
+    /// The answer comes from a view that is behind, and differs from what the database would say.
+    Stale,
+}
+
+/// One thing that happens. Numbers are those of the world's interners.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Action {
+    /// A client does the next event of a script.
+    Client { script: u8 },
+    /// The watch tells a controller that a parent, or something of it, has changed.
+    Notify { controller: u8, job: u32 },
+    /// The watch tells it again.
+    NotifyAgain { controller: u8, job: u32 },
+    /// A timer puts a parent back into the queue.
+    Timer { controller: u8, job: u32 },
+    /// A controller takes the next parent from its queue and starts a reconcile.
+    Start { controller: u8 },
+    /// An ask reaches the database or a service, and is answered.
+    Deliver { place: Place, oddity: Oddity },
+    /// It reaches it again.
+    DeliverAgain { place: Place },
+    /// An answer reaches the controller.
+    Reply { place: Place, reply: u8 },
+    /// A request that nobody waits for any more reaches the database.
+    Late { index: u16 },
+    /// A request that was delivered once reaches the database again.
+    Duplicate { index: u16 },
+    /// The garbage collector, the namespace controller or the definition controller does one thing.
+    Collect { index: u16 },
+    /// A controller crashes and starts again, with a view that is so many writes behind.
+    Crash { controller: u8, behind: u8 },
+    /// A request is lost.
+    LoseRequest { place: Place },
+    /// An answer is lost.
+    LoseReply { place: Place },
+    /// A request is answered with a transient error.
+    Error { place: Place },
+    /// A controller is cut off from the API server (peer 0) or from a service.
+    Cut { controller: u8, peer: u8 },
+    /// They reach each other again.
+    Heal { controller: u8, peer: u8 },
+    /// A controller gives up waiting for a peer that it is cut off from.
+    Timeout { place: Place },
+    /// The view of a controller hears of one more write.
+    Advance { controller: u8 },
+    /// A watch breaks and starts again with a list.
+    Gap { controller: u8, behind: u8 },
+    /// A controller's clock jumps.
+    ClockJump { controller: u8, forward: bool },
+}
+
+/// The names of the kinds of actions, in the order of [`Action::kind`].
+pub(crate) const KINDS: [&str; 23] = [
+    "client event",
+    "notice",
+    "repeated notice",
+    "timer",
+    "start",
+    "delivery",
+    "overtaking delivery",
+    "stale read",
+    "repeated delivery",
+    "answer",
+    "late delivery",
+    "duplicate",
+    "collection",
+    "crash",
+    "lost request",
+    "lost reply",
+    "error answer",
+    "partition",
+    "healing",
+    "timeout",
+    "progress of a view",
+    "watch gap",
+    "clock jump",
+];
+
 impl Action {
-    /// Whether something goes wrong here. What is left is what must happen sooner or later.
-    pub(crate) fn is_fault(self) -> bool {
-        matches!(
+    /// The place of its kind in [`KINDS`].
+    pub(crate) fn kind(self) -> usize {
+        match self {
+            Action::Client { .. } => 0,
+            Action::Notify { .. } => 1,
+            Action::NotifyAgain { .. } => 2,
+            Action::Timer { .. } => 3,
+            Action::Start { .. } => 4,
+            Action::Deliver { oddity: Oddity::Regular, .. } => 5,
+            Action::Deliver { oddity: Oddity::Overtakes, .. } => 6,
+            Action::Deliver { oddity: Oddity::Stale, .. } => 7,
+            Action::DeliverAgain { .. } => 8,
+            Action::Reply { .. } => 9,
+            Action::Late { .. } => 10,
+            Action::Duplicate { .. } => 11,
+            Action::Collect { .. } => 12,
+            Action::Crash { .. } => 13,
+            Action::LoseRequest { .. } => 14,
+            Action::LoseReply { .. } => 15,
+            Action::Error { .. } => 16,
+            Action::Cut { .. } => 17,
+            Action::Heal { .. } => 18,
+            Action::Timeout { .. } => 19,
+            Action::Advance { .. } => 20,
+            Action::Gap { .. } => 21,
+            Action::ClockJump { .. } => 22,
+        }
+    }
+
+    /// The process that it is about; `None` for what clients, network and the cluster's own controllers do.
+    pub(crate) fn process(self) -> Option<usize> {
+        match self {
+            Action::Client { .. }
+            | Action::Late { .. }
+            | Action::Duplicate { .. }
+            | Action::Collect { .. } => None,
+            Action::Notify { controller, .. }
+            | Action::NotifyAgain { controller, .. }
+            | Action::Timer { controller, .. }
+            | Action::Start { controller }
+            | Action::Crash { controller, .. }
+            | Action::Cut { controller, .. }
+            | Action::Heal { controller, .. }
+            | Action::Advance { controller }
+            | Action::Gap { controller, .. }
+            | Action::ClockJump { controller, .. } => Some(controller.into()),
+            Action::Deliver { place, .. }
+            | Action::DeliverAgain { place }
+            | Action::Reply { place, .. }
+            | Action::LoseRequest { place }
+            | Action::LoseReply { place }
+            | Action::Error { place }
+            | Action::Timeout { place } => Some(place.process()),
+        }
+    }
+
+    /// The name of the fault that strikes here. What is left is what must happen sooner or later.
+    pub(crate) fn fault(self) -> Option<&'static str> {
+        let strikes = matches!(
             self,
             Action::NotifyAgain { .. }
+                | Action::Deliver { oddity: Oddity::Overtakes | Oddity::Stale, .. }
                 | Action::DeliverAgain { .. }
                 | Action::Duplicate { .. }
                 | Action::Crash { .. }
-        )
+                | Action::LoseRequest { .. }
+                | Action::LoseReply { .. }
+                | Action::Error { .. }
+                | Action::Cut { .. }
+                | Action::Gap { .. }
+                | Action::ClockJump { .. }
+        );
+        strikes.then(|| KINDS[self.kind()])
     }
 }

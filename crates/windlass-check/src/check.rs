@@ -1,26 +1,26 @@
 //! The ten-line test: a machine, some objects, some faults, some properties.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use windlass::{CallError, Controller, Kind, KindInfo, Machine};
 use windlass_model::{Cluster, Request, Store, Timestamp, Verb, object};
 
-use crate::explore::{Goals, Search};
-use crate::faults::Faults;
+use crate::engine::{self, Options, PropertyKind, Simulation, SimulationOptions};
+use crate::fault::Faults;
 use crate::host::client::ClientEvent;
 use crate::host::service::{Respond, ServiceStates};
-use crate::property::Property;
-use crate::report::{Report, Violation};
-use crate::view::View;
-use crate::world::{Setup, World};
+use crate::oracle::Oracle;
+use crate::reductions::Reductions;
+use crate::report::{self, Report};
+use crate::rules::{Rules, StateRule, StepRule};
+use crate::subject::Subject;
+use crate::view::{Between, View};
+use crate::world::Setup;
 
 /// Checks stop, undecided, when they have seen more states than this; see [`Check::max_states`].
 const DEFAULT_MAX_STATES: usize = 20_000_000;
-/// How many times the states of a violation may be searched for one with fewer faults, and at least how many.
-const SIMPLER_TRACE_EFFORT: usize = 10;
-const SIMPLER_TRACE_STATES: usize = 100_000;
 /// When it is in a check: the model's clock stands still unless something moves it.
 const START: i64 = 1_767_225_600;
 
@@ -33,19 +33,23 @@ pub fn check<M: Machine>(machine: M) -> Check {
 }
 
 /// A check to be filled in and run.
+#[derive(Clone)]
 pub struct Check {
     controllers: Vec<Controller>,
+    replicas: usize,
+    workers: usize,
     cluster: Cluster,
     faults: Faults,
     scripts: Vec<Vec<ClientEvent>>,
     services: BTreeMap<String, Respond>,
     service_states: ServiceStates,
-    always: Vec<Property>,
-    eventually: Vec<Property>,
-    sometimes: Vec<Property>,
+    rules: Rules,
     clock_limit: u32,
-    max_states: usize,
+    options: Options,
+    reductions: Reductions,
     objects: usize,
+    /// The given objects, by what they are without their names.
+    given: BTreeMap<String, Vec<String>>,
 }
 
 impl Check {
@@ -58,22 +62,24 @@ impl Check {
         cluster.set_now(Timestamp::from_unix_seconds(START));
         let check = Check {
             controllers: Vec::new(),
+            replicas: 1,
+            workers: 1,
             cluster,
             faults: Faults::none(),
             scripts: Vec::new(),
             services: BTreeMap::new(),
             service_states: ServiceStates::new(),
-            always: Vec::new(),
-            eventually: Vec::new(),
-            sometimes: Vec::new(),
+            rules: Rules::default(),
             clock_limit: 0,
-            max_states: DEFAULT_MAX_STATES,
+            options: Options { max_states: DEFAULT_MAX_STATES, ..Options::default() },
+            reductions: Reductions::default(),
             objects: 0,
+            given: BTreeMap::new(),
         };
         check.and(controller)
     }
 
-    /// Adds another controller to the same world. Each is a process of its own, and reconciles one object at a time.
+    /// Adds another controller to the same world, as a process of its own.
     ///
     /// # Panics
     /// If the controller's parent kind cannot be installed, or its name is taken.
@@ -90,6 +96,28 @@ impl Check {
             self.install(&output.kind);
         }
         self.controllers.push(controller);
+        self
+    }
+
+    /// Runs so many processes of each controller side by side, as after a botched leader election.
+    ///
+    /// # Panics
+    /// If there is to be none.
+    #[must_use]
+    pub fn replicas(mut self, processes: usize) -> Self {
+        assert!(processes > 0, "a controller without a process does nothing");
+        self.replicas = processes;
+        self
+    }
+
+    /// Lets each process reconcile so many objects at the same time, as production does; never one object twice.
+    ///
+    /// # Panics
+    /// If there is to be none.
+    #[must_use]
+    pub fn workers(mut self, most: usize) -> Self {
+        assert!(most > 0, "a process without a worker does nothing");
+        self.workers = most;
         self
     }
 
@@ -118,6 +146,11 @@ impl Check {
                 panic!("a given object was refused: {}", status.message);
             }
             self.objects += 1;
+            let mut nameless = request.body.unwrap_or_default();
+            let name = object::remove_meta(&mut nameless, "name").unwrap_or_default();
+            let alike =
+                self.given.entry(format!("{} {nameless}", K::kind_info().resource.plural)).or_default();
+            alike.extend(name.as_str().map(str::to_owned));
         }
         self
     }
@@ -137,10 +170,10 @@ impl Check {
         mut self,
         name: &str,
         initial: Value,
-        respond: impl Fn(&mut Value, &Value) -> Result<Value, CallError> + 'static,
+        respond: impl Fn(&mut Value, &Value) -> Result<Value, CallError> + Send + Sync + 'static,
     ) -> Self {
         self.service_states.insert(name.to_owned(), initial);
-        self.services.insert(name.to_owned(), Rc::new(respond));
+        self.services.insert(name.to_owned(), Arc::new(respond));
         self
     }
 
@@ -160,72 +193,126 @@ impl Check {
 
     /// Must hold in every state.
     #[must_use]
-    pub fn always(mut self, name: &str, predicate: impl Fn(&View<'_>) -> bool + 'static) -> Self {
-        self.always.push(Property::new(name, predicate));
-        self
+    pub fn always(self, name: &str, predicate: impl Fn(&View<'_>) -> bool + Send + Sync + 'static) -> Self {
+        self.rule(PropertyKind::Always, name, predicate)
     }
 
     /// Once faults have stopped and clients are done, every fair run must get where this holds, and stay.
     #[must_use]
-    pub fn eventually(mut self, name: &str, predicate: impl Fn(&View<'_>) -> bool + 'static) -> Self {
-        self.eventually.push(Property::new(name, predicate));
-        self
+    pub fn eventually(
+        self,
+        name: &str,
+        predicate: impl Fn(&View<'_>) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.rule(PropertyKind::Eventually, name, predicate)
     }
 
     /// Must hold in at least one state: shows that the check is not vacuous.
     #[must_use]
-    pub fn sometimes(mut self, name: &str, predicate: impl Fn(&View<'_>) -> bool + 'static) -> Self {
-        self.sometimes.push(Property::new(name, predicate));
+    pub fn sometimes(
+        self,
+        name: &str,
+        predicate: impl Fn(&View<'_>) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.rule(PropertyKind::Sometimes, name, predicate)
+    }
+
+    /// Must not happen in any step: a rule on what is before and what is after, such as "replicas shrink".
+    #[must_use]
+    pub fn never_between(
+        mut self,
+        name: &str,
+        predicate: impl Fn(&Between<'_>) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.rules.steps.push(StepRule { name: name.to_owned(), predicate: Arc::new(predicate) });
+        self
+    }
+
+    /// Switches off a rule that is checked by default.
+    #[must_use]
+    pub fn without(mut self, oracle: Oracle) -> Self {
+        self.rules.oracles.remove(&oracle);
         self
     }
 
     /// Gives up, undecided, after so many states.
     #[must_use]
     pub fn max_states(mut self, most: usize) -> Self {
-        self.max_states = most;
+        self.options.max_states = most;
+        self
+    }
+
+    /// How to explore: threads, memory, progress, what to do when a limit is reached.
+    #[must_use]
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Chooses what may be left out of the search because it makes no difference. All of it is, by default.
+    #[must_use]
+    pub fn reductions(mut self, reductions: Reductions) -> Self {
+        self.reductions = reductions;
         self
     }
 
     /// Runs the check. What is wrong is shown with as few faults as it takes, and then in as few steps.
-    pub fn run(self) -> Report {
-        let report = self.search(&self.faults, self.max_states, &self.sometimes);
-        if matches!(report.violation, None | Some(Violation::Never { .. })) {
-            return report;
+    pub fn run(&self) -> Report {
+        let subject = self.subject();
+        let Reductions { symmetry, partial_order, .. } = self.reductions;
+        let options = Options { symmetry, partial_order, ..self.options.clone() };
+        let exploration = engine::explore(&subject, &options);
+        if subject.world.parts().mirrors.broken.is_some() {
+            // The code treats some names in its own way: nothing can be taken for the same.
+            let reductions = Reductions { symmetry: false, ..self.reductions };
+            return self.clone().reductions(reductions).run();
         }
-        // Fewer faults make fewer states, but not always few: a search for a simpler trace must not take long.
-        let limit = (report.states as usize).saturating_mul(SIMPLER_TRACE_EFFORT).max(SIMPLER_TRACE_STATES);
-        // What must be seen sometimes may well need a fault to be seen.
-        let mut simpler = self.faults.weaker().into_iter().map(|faults| self.search(&faults, limit, &[]));
-        simpler.find(|report| report.violation.is_some()).unwrap_or(report)
+        Report::new(&subject, self.objects, exploration)
     }
 
-    fn search(&self, faults: &Faults, max_states: usize, sometimes: &[Property]) -> Report {
+    /// Draws random runs instead of exploring everything. What they do not find may be wrong all the same.
+    pub fn simulate(&self, options: &SimulationOptions) -> Simulation {
+        engine::simulate(&self.subject(), options)
+    }
+
+    /// The bounds in words: `2 objects, <= 2 crashes, any reordering`.
+    pub fn bounds(&self) -> String {
+        report::bounds(self.objects, &self.faults)
+    }
+
+    /// The world and its rules, for the engine.
+    pub(crate) fn subject(&self) -> Subject {
+        let alike = |controller: &Controller| std::iter::repeat_n(controller.clone(), self.replicas);
         let setup = Setup {
-            controllers: self.controllers.clone(),
-            faults: faults.clone(),
+            processes: self.controllers.iter().flat_map(alike).collect(),
+            faults: self.faults.clone(),
             cluster: self.cluster.clone(),
             scripts: self.scripts.clone(),
             services: self.services.clone(),
             service_states: self.service_states.clone(),
             clock_limit: self.clock_limit,
+            workers: self.workers,
+            reductions: self.reductions,
+            alike: self.given.values().filter(|names| names.len() > 1).cloned().collect(),
         };
-        let (world, initial) = World::new(setup);
-        let afresh = |properties: &[Property]| properties.iter().map(Property::afresh).collect();
-        let goals = Goals {
-            always: afresh(&self.always),
-            eventually: afresh(&self.eventually),
-            sometimes: afresh(sometimes),
-            max_states,
-            clock_limit: self.clock_limit,
-        };
-        Report { objects: self.objects, ..Search::new(world, &initial, goals).run() }
+        Subject::new(setup, self.rules.clone())
+    }
+
+    fn rule(
+        mut self,
+        kind: PropertyKind,
+        name: &str,
+        predicate: impl Fn(&View<'_>) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.rules.states.push(StateRule { kind, name: name.to_owned(), predicate: Arc::new(predicate) });
+        self
     }
 
     /// Runs the check and panics with the trace if anything is wrong, or if it could not be decided.
     ///
     /// # Panics
     /// If something is wrong.
-    pub fn assert(self) -> Report {
+    pub fn assert(&self) -> Report {
         let report = self.run();
         assert!(report.holds(), "{report}");
         report

@@ -1,14 +1,14 @@
 //! Interning: equal values get the same small number, so that a state of the world is a tuple of numbers.
 
 use std::hash::Hash;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 /// Numbers for values. Numbers are given in order of first sight, so equal runs number alike.
 pub(crate) struct Interner<T> {
-    ids: FxHashMap<Rc<T>, u32>,
-    values: Vec<Rc<T>>,
+    ids: FxHashMap<Arc<T>, u32>,
+    values: Vec<Arc<T>>,
 }
 
 impl<T: Hash + Eq> Interner<T> {
@@ -22,14 +22,14 @@ impl<T: Hash + Eq> Interner<T> {
             return *id;
         }
         let id = u32::try_from(self.values.len()).expect("fewer than 2^32 distinct parts fit in memory");
-        let value = Rc::new(value);
+        let value = Arc::new(value);
         self.values.push(value.clone());
         self.ids.insert(value, id);
         id
     }
 
     /// The value of a number. Cloning the result shares it.
-    pub(crate) fn get(&self, id: u32) -> &Rc<T> {
+    pub(crate) fn get(&self, id: u32) -> &Arc<T> {
         &self.values[id as usize]
     }
 

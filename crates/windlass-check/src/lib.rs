@@ -46,28 +46,39 @@
 
 mod action;
 mod check;
-mod explore;
-mod faults;
+pub mod engine;
+mod fault;
+mod files;
 mod host;
 mod intern;
-mod liveness;
-mod property;
+mod narrate;
+mod oracle;
+mod reductions;
+mod regression;
+mod replay;
 mod report;
+mod rules;
 mod show;
-mod state_table;
 mod steps;
 mod stopwatch;
+mod subject;
 mod trace;
 mod view;
 mod world;
 
 pub use check::{Check, check};
-pub use faults::Faults;
+pub use fault::Faults;
+pub use files::{FileError, Saved, save_all};
 pub use host::client::ClientEvent;
+pub use oracle::Oracle;
+pub use reductions::Reductions;
+pub use replay::{Now, Replayed, replay};
 pub use report::{Report, Violation};
 pub use show::exchange;
-pub use trace::{Trace, TraceStep};
-pub use view::View;
+pub use trace::{
+    Counterexample, FORMAT, InitialObject, ObjectChange, ReadError, Trace, TraceStep, Wrong, WrongKind,
+};
+pub use view::{Between, View};
 
 /// The namespace of objects that name none.
 const DEFAULT_NAMESPACE: &str = "default";

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::time::Duration;
 
 use windlass::Bug;
-use windlass_model::{Cluster, Store};
 
-use crate::faults::Faults;
-use crate::trace::{Trace, without_counters};
+use crate::engine::{self, Ended, Exploration};
+use crate::fault::Faults;
+use crate::subject::Subject;
+use crate::trace::Trace;
 
 /// What a check found.
 #[derive(Clone, Debug)]
@@ -19,32 +19,26 @@ pub struct Report {
     pub faults: Faults,
     /// How many objects there were at first or are created by clients.
     pub objects: usize,
-    /// Distinct states of the world.
-    pub states: u64,
-    /// Steps between them.
-    pub transitions: u64,
+    /// The rules that were checked.
+    pub rules: Vec<String>,
     /// How often controller code was run.
     pub executions: u64,
-    /// The longest shortest way to a state.
-    pub depth: u32,
-    /// How long it took.
-    pub elapsed: Duration,
-    /// Bytes that the visited states take.
-    pub bytes: usize,
     /// How many distinct parts the states are made of.
     pub parts: String,
-    /// Whether every state within the bounds was seen.
-    pub complete: bool,
     /// What is wrong.
     pub violation: Option<Violation>,
-    /// The distinct sets of objects in which fair runs end up, as JSON lines without resource versions.
+    /// The distinct sets of objects in which fair runs end up, as JSON lines without what only counts writes.
     pub ends: Vec<String>,
     /// Where in a reconcile crashes struck: the state and the request that was under way.
     pub crash_points: BTreeSet<String>,
+    /// Faults that were allowed and could never strike: the check shows less than it seems to.
+    pub never_struck: Vec<&'static str>,
+    /// How much was explored, and how.
+    pub exploration: Exploration,
 }
 
 /// Something that is wrong.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Violation {
     /// A state breaks an `always`.
     Always {
@@ -67,6 +61,22 @@ pub enum Violation {
         /// The property.
         property: String,
     },
+    /// A step that must never happen: a `never between`, or a write that hits the wrong object.
+    Step {
+        /// What happened.
+        message: String,
+        /// The shortest way there.
+        trace: Trace,
+    },
+    /// A fair run ends up where a built-in rule is broken.
+    AtRest {
+        /// Which rule, and how.
+        message: String,
+        /// The shortest way there.
+        trace: Trace,
+        /// What repeats for ever from there; empty if nothing more happens.
+        repeats: Trace,
+    },
     /// The controller's code is wrong in itself.
     Code {
         /// How.
@@ -77,31 +87,108 @@ pub enum Violation {
 }
 
 impl Report {
+    pub(crate) fn new(subject: &Subject, objects: usize, mut exploration: Exploration) -> Self {
+        let parts = subject.world.parts();
+        let mut names: Vec<&str> = parts.setup.processes.iter().map(windlass::Controller::name).collect();
+        names.dedup();
+        let violation = exploration
+            .violation
+            .take()
+            .map(|violation| Violation::from(violation, |message| subject.bug(message)));
+        let never_struck = parts.setup.faults.never_struck(&exploration.kinds);
+        Report {
+            controllers: names.join(", "),
+            faults: parts.setup.faults.clone(),
+            objects,
+            rules: subject.rules().names(),
+            executions: parts.steps.executions,
+            parts: parts.sizes(),
+            violation,
+            ends: subject.ends(),
+            crash_points: parts.crash_points.clone(),
+            never_struck: if exploration.ended == Ended::Complete { never_struck } else { Vec::new() },
+            exploration,
+        }
+    }
+
     /// Whether everything holds, in every state within the bounds.
     pub fn holds(&self) -> bool {
-        self.complete && self.violation.is_none()
+        self.exploration.ended == Ended::Complete && self.violation.is_none()
+    }
+
+    /// Distinct states of the world.
+    pub fn states(&self) -> usize {
+        self.exploration.states
+    }
+
+    /// The bounds in words: `2 objects, <= 2 crashes, any reordering`.
+    pub fn bounds(&self) -> String {
+        bounds(self.objects, &self.faults)
+    }
+
+    /// The verdict in words.
+    pub fn verdict(&self) -> &'static str {
+        match (&self.violation, self.exploration.ended) {
+            (Some(_), _) => "VIOLATED",
+            (None, Ended::Complete | Ended::Violated) => "holds",
+            (None, Ended::StateLimit) => "NOT DECIDED (the state limit was reached)",
+            (None, Ended::MemoryLimit) => "NOT DECIDED (the memory was full)",
+            (None, Ended::Stopped) => "NOT DECIDED (it was stopped)",
+        }
+    }
+}
+
+impl Violation {
+    /// The engine's words; a mistake in code is recognised by its message.
+    fn from(violation: engine::Violation, bugs: impl Fn(&str) -> Option<Bug>) -> Self {
+        match violation {
+            engine::Violation::Always { property, trace } => Violation::Always { property, trace },
+            engine::Violation::Eventually { property, trace, repeats } => {
+                Violation::Eventually { property, trace, repeats }
+            }
+            engine::Violation::Never { property } => Violation::Never { property },
+            engine::Violation::End { message, trace, repeats } => {
+                Violation::AtRest { message, trace, repeats }
+            }
+            engine::Violation::Wrong { message, trace } => match bugs(&message) {
+                Some(bug) => Violation::Code { bug, trace },
+                None => Violation::Step { message, trace },
+            },
+        }
+    }
+
+    /// The way to where it shows; empty for what never comes true.
+    pub fn trace(&self) -> Option<&Trace> {
+        match self {
+            Violation::Always { trace, .. }
+            | Violation::Eventually { trace, .. }
+            | Violation::Step { trace, .. }
+            | Violation::AtRest { trace, .. }
+            | Violation::Code { trace, .. } => Some(trace),
+            Violation::Never { .. } => None,
+        }
     }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let verdict = match &self.violation {
-            Some(_) => "VIOLATED",
-            None if self.complete => "holds",
-            None => "NOT DECIDED (the state limit was reached)",
-        };
-        let plural = if self.objects == 1 { "" } else { "s" };
         writeln!(
             f,
-            "{}: {verdict} for {} object{plural}, {}: {} states, {} transitions, {:.1} s; controller code ran {} times",
+            "{}: {} for {}: {} states, {} transitions, {:.1} s; controller code ran {} times",
             self.controllers,
-            self.objects,
-            self.faults,
-            grouped(self.states),
-            grouped(self.transitions),
-            self.elapsed.as_secs_f64(),
+            self.verdict(),
+            self.bounds(),
+            grouped(self.exploration.states as u64),
+            grouped(self.exploration.transitions),
+            self.exploration.elapsed.as_secs_f64(),
             grouped(self.executions),
         )?;
+        for fault in &self.never_struck {
+            writeln!(
+                f,
+                "note: a {fault} was allowed, but never possible: the check shows less than it seems to"
+            )?;
+        }
         match &self.violation {
             None => Ok(()),
             Some(violation) => write!(f, "{violation}"),
@@ -117,11 +204,11 @@ impl fmt::Display for Violation {
             }
             Violation::Eventually { property, trace, repeats } => {
                 write!(f, "eventually \"{property}\" does not come true. After these steps:\n{trace}")?;
-                if repeats.steps.is_empty() {
-                    writeln!(f, "nothing more happens.")
-                } else {
-                    write!(f, "this repeats for ever:\n{repeats}")
-                }
+                write_loop(f, repeats)
+            }
+            Violation::AtRest { message, trace, repeats } => {
+                write!(f, "{message}. After these steps:\n{trace}")?;
+                write_loop(f, repeats)
             }
             Violation::Never { property } => {
                 writeln!(
@@ -129,9 +216,26 @@ impl fmt::Display for Violation {
                     "sometimes \"{property}\" is true in no state: the check shows less than it seems to"
                 )
             }
+            Violation::Step { message, trace } => {
+                write!(f, "{message}, with the last of these steps:\n{trace}")
+            }
             Violation::Code { bug, trace } => write!(f, "{bug}\nafter these steps:\n{trace}"),
         }
     }
+}
+
+fn write_loop(f: &mut fmt::Formatter<'_>, repeats: &Trace) -> fmt::Result {
+    if repeats.steps.is_empty() {
+        writeln!(f, "nothing more happens.")
+    } else {
+        write!(f, "this repeats for ever:\n{repeats}")
+    }
+}
+
+/// `2 objects, <= 2 crashes, any reordering`
+pub(crate) fn bounds(objects: usize, faults: &Faults) -> String {
+    let plural = if objects == 1 { "" } else { "s" };
+    format!("{objects} object{plural}, {faults}")
 }
 
 /// `1,204,551`
@@ -145,12 +249,6 @@ fn grouped(number: u64) -> String {
         text.push(digit);
     }
     text
-}
-
-/// All objects of a cluster, one per line, without what only counts writes.
-pub(crate) fn settled_objects(cluster: &Cluster) -> String {
-    let objects = cluster.store().all().map(|(_, object)| without_counters(&object).to_string());
-    objects.collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

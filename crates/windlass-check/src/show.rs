@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 use windlass::{Answer, Ask};
-use windlass_model::{Body, Change, PatchKind, Request, Verb, object};
+use windlass_model::{Body, Change, Key, PatchKind, Request, Verb, object};
+
+use crate::trace::ObjectChange;
 
 /// `apply configmaps default/cm1 -> 201`: an ask and its answer, in one line.
 pub fn exchange(ask: &Ask, answer: &Answer) -> String {
@@ -73,9 +75,22 @@ pub(crate) fn answer(answer: &Answer) -> String {
 }
 
 /// What a write did to an object: `+ configmaps default/cm1`, `~ pairs default/a: status.conditions`.
-pub(crate) fn change(change: &Change) -> String {
-    let name =
-        format!("{} {}/{}", change.key.plural, change.key.namespace, change.key.name).replace(" /", " ");
+pub(crate) fn object_change(change: &Change) -> ObjectChange {
+    let object = object_name(&change.key);
+    ObjectChange {
+        summary: summary(&object, change),
+        object,
+        before: change.before.as_deref().cloned(),
+        after: change.after.as_deref().cloned(),
+    }
+}
+
+/// `configmaps default/cm1`, `namespaces default`
+pub(crate) fn object_name(key: &Key) -> String {
+    format!("{} {}/{}", key.plural, key.namespace, key.name).replace(" /", " ")
+}
+
+fn summary(name: &str, change: &Change) -> String {
     match (&change.before, &change.after) {
         (None, _) => format!("+ {name}"),
         (Some(_), None) => format!("- {name}"),

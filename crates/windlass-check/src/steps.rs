@@ -2,10 +2,11 @@
 //!
 //! A reconcile is pure, so each distinct list of answers is run once, however many states share it.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use windlass::{Answer, Ask, Bug, Controller, Ended, ObjectRef, Step};
+use windlass_model::{Body, Key, Request, Response, object};
 
 use crate::intern::Interner;
 
@@ -21,7 +22,7 @@ pub(crate) struct Job {
 pub(crate) struct Node {
     /// The point before, and the answers that led from there to here; `None` at the start.
     before: Option<(u32, Box<[u32]>)>,
-    job: Rc<Job>,
+    job: Arc<Job>,
     /// The state that runs at this point.
     pub(crate) state: String,
     pub(crate) next: NodeNext,
@@ -31,11 +32,11 @@ pub(crate) struct Node {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NodeNext {
     /// It waits for these, by their numbers.
-    Ask(Rc<[u32]>),
+    Ask(Arc<[u32]>),
     /// It is over.
-    End(Rc<Ended>),
+    End(Arc<Ended>),
     /// Its code is wrong.
-    Bug(Rc<Bug>),
+    Bug(Arc<Bug>),
 }
 
 /// All points of all reconciles seen so far, as a tree.
@@ -63,6 +64,16 @@ impl Steps {
         &self.nodes[node as usize]
     }
 
+    /// Whose reconcile a point is of.
+    pub(crate) fn job(&self, node: u32) -> &Arc<Job> {
+        &self.node(node).job
+    }
+
+    /// The point before, and the answers that led from there; `None` at the start.
+    pub(crate) fn before(&self, node: u32) -> Option<(u32, Box<[u32]>)> {
+        self.node(node).before.clone()
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.nodes.len()
     }
@@ -72,7 +83,7 @@ impl Steps {
         if let Some(node) = self.roots.get(job) {
             return *node;
         }
-        let node = self.run(None, Rc::new(job.clone()), asks, answers);
+        let node = self.run(None, Arc::new(job.clone()), asks, answers);
         self.roots.insert(job.clone(), node);
         node
     }
@@ -99,7 +110,7 @@ impl Steps {
     fn run(
         &mut self,
         before: Option<(u32, Box<[u32]>)>,
-        job: Rc<Job>,
+        job: Arc<Job>,
         asks: &mut Interner<Ask>,
         answers: &Interner<Answer>,
     ) -> u32 {
@@ -108,7 +119,7 @@ impl Steps {
             // Every other point is run again on the way to the next one; the last is not.
             let (_, again) = self.replay(before.as_ref(), &job, asks, answers);
             if again != next {
-                next = NodeNext::Bug(Rc::new(self.not_deterministic(
+                next = NodeNext::Bug(Arc::new(self.not_deterministic(
                     &job,
                     &state,
                     shown(&next, asks),
@@ -138,7 +149,7 @@ impl Steps {
             if now != *remembered {
                 let (first, second) = (shown(remembered, asks), shown(&now, asks));
                 let bug = self.not_deterministic(job, &coroutine.state(), first, second);
-                return (coroutine.state(), NodeNext::Bug(Rc::new(bug)));
+                return (coroutine.state(), NodeNext::Bug(Arc::new(bug)));
             }
             given = answered.iter().map(|answer| (**answers.get(*answer)).clone()).collect();
         }
@@ -157,6 +168,30 @@ impl Steps {
         path
     }
 
+    /// The uid under which a reconcile has last seen an object, up to a point and its answers so far.
+    pub(crate) fn last_seen_uid(
+        &self,
+        node: u32,
+        key: &Key,
+        asks: &Interner<Ask>,
+        answers: &Interner<Answer>,
+    ) -> Option<Arc<str>> {
+        let mut before = self.node(node).before.as_ref();
+        while let Some((node, answered)) = before {
+            let NodeNext::Ask(asked) = &self.node(*node).next else { return None };
+            for (ask, answer) in asked.iter().zip(answered.iter()).rev() {
+                if let (Ask::Api { request, .. }, Answer::Api(response)) =
+                    (&**asks.get(*ask), &**answers.get(*answer))
+                    && let Some(seen) = uid_in(key, request, response)
+                {
+                    return seen;
+                }
+            }
+            before = self.node(*node).before.as_ref();
+        }
+        None
+    }
+
     fn not_deterministic(&self, job: &Job, state: &str, before: String, after: String) -> Bug {
         let controller = self.controllers[job.controller].name().to_owned();
         Bug::NotDeterministic { controller, state: state.to_owned(), before, after }
@@ -167,10 +202,10 @@ fn to_next(step: Step<Ended>, asks: &mut Interner<Ask>) -> NodeNext {
     match step {
         Step::Ask(wanted) => NodeNext::Ask(wanted.into_iter().map(|ask| asks.id(ask)).collect()),
         Step::End(ended) => match ended.bug {
-            Some(bug) => NodeNext::Bug(Rc::new(bug)),
-            None => NodeNext::End(Rc::new(ended)),
+            Some(bug) => NodeNext::Bug(Arc::new(bug)),
+            None => NodeNext::End(Arc::new(ended)),
         },
-        Step::Bug(bug) => NodeNext::Bug(Rc::new(bug)),
+        Step::Bug(bug) => NodeNext::Bug(Arc::new(bug)),
     }
 }
 
@@ -183,5 +218,25 @@ fn shown(next: &NodeNext, asks: &Interner<Ask>) -> String {
         }
         NodeNext::End(ended) => format!("(the end: {:?}, after {})", ended.verdict, ended.path.join(", ")),
         NodeNext::Bug(bug) => format!("({bug})"),
+    }
+}
+
+/// What an answer says about an object: its uid, or that it does not exist; `None` if it says nothing.
+fn uid_in(key: &Key, request: &Request, response: &Response) -> Option<Option<Arc<str>>> {
+    if request.resource.group != *key.group || request.resource.plural != *key.plural {
+        return None;
+    }
+    let is_it = |found: &serde_json::Value| {
+        object::name(found) == &*key.name && object::namespace(found) == &*key.namespace
+    };
+    match &response.body {
+        Body::Object(found) if is_it(found) => Some(Some(object::uid(found).into())),
+        Body::List(list) => {
+            list.items.iter().find(|item| is_it(item)).map(|item| Some(object::uid(item).into()))
+        }
+        Body::Status(status) if status.code == 404 && request.name.as_deref() == Some(&*key.name) => {
+            Some(None)
+        }
+        _ => None,
     }
 }

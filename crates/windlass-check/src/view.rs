@@ -8,10 +8,18 @@ use windlass_model::{Cluster, Key, Store};
 
 use crate::host::service::ServiceStates;
 
+/// A step as rules on steps see it: the abstract state before and after.
+pub struct Between<'a> {
+    /// Before the step.
+    pub before: View<'a>,
+    /// After it.
+    pub after: View<'a>,
+}
+
 /// The abstract state of the world: the map from key to object, a clock per parent, and the services.
 pub struct View<'a> {
     pub(crate) cluster: &'a Cluster,
-    pub(crate) clocks: Vec<(ObjectRef, u32)>,
+    pub(crate) clocks: &'a [(ObjectRef, u32)],
     pub(crate) clock_limit: u32,
     pub(crate) services: &'a ServiceStates,
 }

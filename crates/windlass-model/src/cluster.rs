@@ -132,6 +132,12 @@ impl Cluster {
         &self.store
     }
 
+    /// The same cluster with other contents of the same types.
+    #[must_use]
+    pub fn with_store(&self, store: MemoryStore) -> Self {
+        Cluster { store, types: self.types.clone(), now: self.now }
+    }
+
     /// The types that are served.
     pub fn types(&self) -> &Arc<Types> {
         &self.types

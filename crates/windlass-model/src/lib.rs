@@ -53,7 +53,7 @@ pub use cluster::{Cluster, types_after};
 pub use request::{Options, PatchKind, Preconditions, Propagation, Request, ResourceId, Verb};
 pub use response::{Body, List, Response};
 pub use status::{Reason, Status};
-pub use store::{Change, Key, MemoryStore, Store};
+pub use store::{Change, History, Key, MemoryStore, Store};
 pub use time::Timestamp;
 pub use types::{TypeInfo, Types};
 pub use verbs::{Effect, handle};

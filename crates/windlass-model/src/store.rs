@@ -84,6 +84,8 @@ pub struct MemoryStore {
 struct Entry {
     /// How many writes this key has seen.
     version: u64,
+    /// How many objects have had this key.
+    incarnation: u64,
     /// Absent once it is deleted.
     object: Option<Arc<Value>>,
 }
@@ -91,13 +93,50 @@ struct Entry {
 impl MemoryStore {
     /// Makes a change visible.
     pub fn commit(&mut self, change: &Change) {
-        let entry = Entry { version: change.version, object: change.after.clone() };
+        let known = self.entries.get(&change.key).map_or(0, |entry| entry.incarnation);
+        let incarnation = known + u64::from(change.before.is_none());
+        let entry = Entry { version: change.version, incarnation, object: change.after.clone() };
         self.entries.insert(change.key.clone(), entry);
+    }
+
+    /// Every key that has ever been written, and what is known of it.
+    pub fn history(&self) -> impl Iterator<Item = (&Key, History<'_>)> {
+        self.entries.iter().map(|(key, entry)| {
+            let object = entry.object.as_ref();
+            (key, History { version: entry.version, incarnation: entry.incarnation, object })
+        })
+    }
+
+    /// Replaces what is known of a key; without an object, versions and incarnations, it is forgotten. For those
+    /// who can tell that a smaller number does as well.
+    pub fn rewrite(&mut self, key: &Key, history: History<'_>) {
+        if history == History::default() {
+            self.entries.remove(key);
+            return;
+        }
+        let History { version, incarnation, object } = history;
+        self.entries.insert(key.clone(), Entry { version, incarnation, object: object.cloned() });
+    }
+
+    /// The uid of an object, given how many objects have had its key, itself included.
+    pub fn uid(key: &Key, incarnation: u64) -> String {
+        crate::verbs::uid(entropy(key, incarnation, 0))
     }
 
     fn live_from<'a>(&'a self, start: &Key) -> impl Iterator<Item = (&'a Key, &'a Arc<Value>)> + use<'a> {
         self.entries.range(start.clone()..).filter_map(|(key, entry)| Some((key, entry.object.as_ref()?)))
     }
+}
+
+/// What a store knows of a key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct History<'a> {
+    /// How many writes it has seen.
+    pub version: u64,
+    /// How many objects have had it.
+    pub incarnation: u64,
+    /// The object, if there is one.
+    pub object: Option<&'a Arc<Value>>,
 }
 
 impl Store for MemoryStore {
@@ -148,16 +187,20 @@ impl Store for MemoryStore {
     }
 
     fn entropy(&self, key: &Key, salt: u64) -> u128 {
-        // The version never repeats for a key, so neither does this.
-        let text = format!("{}/{}/{}/{}", key.group, key.plural, key.namespace, key.name);
-        fnv128(text.as_bytes(), self.next_version(key, 0), salt)
+        // No two objects have the same key at the same time, so the next one is told apart by its number.
+        entropy(key, self.entries.get(key).map_or(0, |entry| entry.incarnation) + 1, salt)
     }
 }
 
+fn entropy(key: &Key, incarnation: u64, salt: u64) -> u128 {
+    let text = format!("{}/{}/{}/{}", key.group, key.plural, key.namespace, key.name);
+    fnv128(text.as_bytes(), incarnation, salt)
+}
+
 /// FNV-1a over the text and two numbers: not random, only different.
-fn fnv128(text: &[u8], version: u64, salt: u64) -> u128 {
+fn fnv128(text: &[u8], incarnation: u64, salt: u64) -> u128 {
     let mut hash: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
-    for byte in text.iter().copied().chain(version.to_le_bytes()).chain(salt.to_le_bytes()) {
+    for byte in text.iter().copied().chain(incarnation.to_le_bytes()).chain(salt.to_le_bytes()) {
         hash = (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
     }
     hash

@@ -41,11 +41,14 @@ pub(crate) async fn apply(
         return Err(End::failed(taken(&record, live).into()));
     }
     let mut body = output.to_apply(&ledger.declaration, &ledger.parent);
-    if deleting {
-        let Some(live) = live else { return Ok(()) };
-        // With a uid, apply changes this object or fails; it never creates one.
-        object::set_meta(&mut body, "uid", object::uid(&live));
-    } else if record.untied {
+    if let Some(live) = &live {
+        // With a uid, apply changes this object or fails: another one that has got the name since is not ours to
+        // change, and a finalizer creates nothing.
+        object::set_meta(&mut body, "uid", object::uid(live));
+    } else if deleting {
+        return Ok(());
+    }
+    if !deleting && record.untied {
         ledger.record_before_creation(&record).await.map_err(End::failed)?;
     }
     let applied = ledger.io.apply(&output.kind, &place, body, output.force).await.map_err(End::failed)?;

@@ -1,4 +1,4 @@
-//! The controller: a queue, timers, and at most one reconcile at a time.
+//! The controller: a queue, timers, and reconciles under way, one at a time or one per object.
 
 /// What one controller process knows. A crash forgets all of it but what the watch will tell again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -12,8 +12,12 @@ pub(crate) struct Host {
     pub(crate) timers: Vec<u32>,
     /// Parents to be reconciled, first come first served; none stands twice.
     pub(crate) queue: Vec<u32>,
-    /// The reconcile that runs.
-    pub(crate) active: Option<Active>,
+    /// The reconciles that run, by job; no object is reconciled twice at the same time.
+    pub(crate) active: Vec<Active>,
+    /// How many writes the API server replica that it watches lags behind the database.
+    pub(crate) behind: u8,
+    /// How far its clock has jumped, in jumps.
+    pub(crate) skew: i8,
 }
 
 /// A reconcile that waits for answers.
@@ -29,6 +33,8 @@ pub(crate) struct Active {
 /// One ask that was sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Slot {
+    /// The number of the message; 0 stands for a question about the time, which takes no message.
+    pub(crate) message: u32,
     /// Whether it has been delivered, at least once.
     pub(crate) delivered: bool,
     /// Answers on their way back; several if the ask was duplicated. Sorted, no two alike.
@@ -42,6 +48,20 @@ impl Host {
         if !self.queue.contains(&job) {
             self.queue.push(job);
         }
+    }
+
+    /// The place in the queue of the first parent that is not being reconciled.
+    pub(crate) fn first_to_start(&self, workers: usize) -> Option<usize> {
+        if self.active.len() >= workers {
+            return None;
+        }
+        self.queue.iter().position(|job| self.active.iter().all(|active| active.job != *job))
+    }
+
+    /// Adds a reconcile at its place.
+    pub(crate) fn activate(&mut self, active: Active) {
+        let place = self.active.partition_point(|known| known.job < active.job);
+        self.active.insert(place, active);
     }
 }
 

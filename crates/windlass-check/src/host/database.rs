@@ -1,23 +1,23 @@
 //! The database: all objects, and what each request does to them.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use windlass::{Answer, Ask};
-use windlass_model::{
-    Change, Cluster, Key, MemoryStore, PatchKind, Request, Store, Verb, definitions, gc, namespaces, object,
-};
+use windlass_model::{Body, Change, Cluster, Key, MemoryStore, PatchKind, Request, Store, Verb, object};
 
+use crate::host::collector;
 use crate::intern::Interner;
 
 /// All clusters seen so far, and what each request did to each.
 pub(crate) struct Database {
     /// One per distinct store; the number is the state's word.
-    clusters: Vec<Cluster>,
+    clusters: Vec<Arc<Cluster>>,
     ids: Interner<MemoryStore>,
     effects: FxHashMap<(u32, u32), Applied>,
-    collections: FxHashMap<u32, Rc<[u32]>>,
-    dead: FxHashMap<(u32, u32), bool>,
+    collections: FxHashMap<u32, Arc<[Collection]>>,
+    /// Whether lists come without their version. It counts all writes, and would tell apart what is alike.
+    unversioned_lists: bool,
 }
 
 /// What a request did.
@@ -28,17 +28,26 @@ pub(crate) struct Applied {
     /// The answer.
     pub(crate) answer: u32,
     /// What changed.
-    pub(crate) changes: Rc<[Change]>,
+    pub(crate) changes: Arc<[Change]>,
+}
+
+/// Something that one of the cluster's own controllers would do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Collection {
+    /// Which of them.
+    pub(crate) actor: &'static str,
+    /// The number of its ask.
+    pub(crate) ask: u32,
 }
 
 impl Database {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(unversioned_lists: bool) -> Self {
         Database {
             clusters: Vec::new(),
             ids: Interner::new(),
             effects: FxHashMap::default(),
             collections: FxHashMap::default(),
-            dead: FxHashMap::default(),
+            unversioned_lists,
         }
     }
 
@@ -46,12 +55,12 @@ impl Database {
     pub(crate) fn id(&mut self, cluster: Cluster) -> u32 {
         let id = self.ids.id(cluster.store().clone());
         if id as usize == self.clusters.len() {
-            self.clusters.push(cluster);
+            self.clusters.push(Arc::new(cluster));
         }
         id
     }
 
-    pub(crate) fn cluster(&self, id: u32) -> &Cluster {
+    pub(crate) fn cluster(&self, id: u32) -> &Arc<Cluster> {
         &self.clusters[id as usize]
     }
 
@@ -70,8 +79,8 @@ impl Database {
         if let Some(applied) = self.effects.get(&(cluster, ask)) {
             return applied.clone();
         }
-        let mut after = self.clusters[cluster as usize].clone();
-        let (response, changes) = match &**asks.get(ask) {
+        let mut after = (**self.cluster(cluster)).clone();
+        let (mut response, changes) = match &**asks.get(ask) {
             Ask::Api { request, .. } => {
                 let effect = after.handle(request);
                 after.commit(&effect.changes);
@@ -79,6 +88,9 @@ impl Database {
             }
             other => unreachable!("only API requests reach the database, not {other:?}"),
         };
+        if let (true, Body::List(list)) = (self.unversioned_lists, &mut response.body) {
+            "1".clone_into(&mut list.resource_version);
+        }
         let applied = Applied {
             cluster: self.id(after),
             answer: answers.id(Answer::Api(response)),
@@ -88,42 +100,34 @@ impl Database {
         applied
     }
 
-    /// What the cluster's own controllers (garbage collector, namespaces, definitions) would do now, as numbers of
-    /// asks.
-    pub(crate) fn collections(&mut self, cluster: u32, asks: &mut Interner<Ask>) -> Rc<[u32]> {
+    /// What the cluster's own controllers would do now.
+    pub(crate) fn collections(&mut self, cluster: u32, asks: &mut Interner<Ask>) -> Arc<[Collection]> {
         if let Some(known) = self.collections.get(&cluster) {
             return known.clone();
         }
-        let now = &self.clusters[cluster as usize];
-        let mut requests = gc::next_requests(now.store(), now.types());
-        requests.extend(namespaces::next_requests(now.store(), now.types()));
-        requests.extend(definitions::next_requests(now.store(), now.types(), now.now()));
-        let wanted: Rc<[u32]> = requests.into_iter().map(|request| asks.id(plain(request))).collect();
+        let requests = collector::next_requests(self.cluster(cluster));
+        let wanted: Arc<[Collection]> = requests
+            .into_iter()
+            .map(|(actor, request)| Collection { actor, ask: asks.id(plain(request)) })
+            .collect();
         self.collections.insert(cluster, wanted.clone());
         wanted
     }
 
     /// Whether a write can never change anything again, because what it depends on will not come back:
     /// versions of an object only grow, and uids are never given twice.
-    pub(crate) fn is_dead(&mut self, cluster: u32, ask: u32, asks: &Interner<Ask>) -> bool {
-        if let Some(dead) = self.dead.get(&(cluster, ask)) {
-            return *dead;
-        }
-        let dead = match &**asks.get(ask) {
+    pub(crate) fn is_dead(&self, cluster: u32, ask: &Ask) -> bool {
+        match ask {
             Ask::Api { request, .. } => {
                 !request.verb.is_write() || self.precondition_is_over(cluster, request)
             }
             _ => false,
-        };
-        self.dead.insert((cluster, ask), dead);
-        dead
+        }
     }
 
     fn precondition_is_over(&self, cluster: u32, request: &Request) -> bool {
-        let Some(name) = &request.name else { return false };
-        let cluster = &self.clusters[cluster as usize];
-        let namespace = request.namespace.as_deref().unwrap_or("");
-        let key = Key::new(&request.resource.group, &request.resource.plural, namespace, name);
+        let Some(key) = key_of(request) else { return false };
+        let cluster = self.cluster(cluster);
         // The version of the last write to the object, be it there or not.
         let last = cluster.store().next_version(&key, 0) - 1;
         let is_over = |version: Option<&str>| {
@@ -143,6 +147,23 @@ impl Database {
             _ => false,
         }
     }
+}
+
+/// The key of the object that a request names.
+pub(crate) fn key_of(request: &Request) -> Option<Key> {
+    let namespace = request.namespace.as_deref().unwrap_or("");
+    Some(Key::new(&request.resource.group, &request.resource.plural, namespace, request.name.as_ref()?))
+}
+
+/// Whether a request insists on the very object, or the very version, that its sender has seen.
+pub(crate) fn insists(request: &Request) -> bool {
+    let preconditions = &request.options.preconditions;
+    let body = request.body.as_ref();
+    let says = |read: fn(&serde_json::Value) -> &str| body.is_some_and(|body| !read(body).is_empty());
+    preconditions.uid.is_some()
+        || preconditions.resource_version.is_some()
+        || says(object::uid)
+        || says(object::resource_version)
 }
 
 /// A request that no cache may answer.

@@ -1,7 +1,7 @@
 //! External services: a pure model that answers what the real service would.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use serde_json::Value;
@@ -10,14 +10,14 @@ use windlass::{Answer, Ask, CallError};
 use crate::intern::Interner;
 
 /// What a service does with a request: changes its state, and answers.
-pub(crate) type Respond = Rc<dyn Fn(&mut Value, &Value) -> Result<Value, CallError>>;
+pub(crate) type Respond = Arc<dyn Fn(&mut Value, &Value) -> Result<Value, CallError> + Send + Sync>;
 
 /// The state of each service, by its name.
 pub(crate) type ServiceStates = BTreeMap<String, Value>;
 
 /// The modelled services, and all that they have answered so far.
 pub(crate) struct Services {
-    models: BTreeMap<String, Respond>,
+    pub(crate) models: BTreeMap<String, Respond>,
     pub(crate) states: Interner<ServiceStates>,
     effects: FxHashMap<(u32, u32), (u32, u32)>,
 }
@@ -52,10 +52,5 @@ impl Services {
         let result = (self.states.id(after), answers.id(Answer::Call(answer)));
         self.effects.insert((states, ask), result);
         result
-    }
-
-    /// The state of one service, for properties.
-    pub(crate) fn state(&self, states: u32) -> &Rc<ServiceStates> {
-        self.states.get(states)
     }
 }

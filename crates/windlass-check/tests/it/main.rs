@@ -2,4 +2,8 @@
 
 mod code_bugs;
 mod crash_points;
+mod faults;
+mod page;
 mod properties;
+mod reductions;
+mod regressions;

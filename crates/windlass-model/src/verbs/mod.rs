@@ -14,6 +14,8 @@ mod scale;
 mod terminate;
 mod update;
 mod warnings;
+
+pub(crate) use identity::uid;
 mod write;
 
 use crate::request::{Request, Verb};

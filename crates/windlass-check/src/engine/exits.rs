@@ -1,0 +1,170 @@
+//! One step from each state, of those that must happen: enough to see of nearly all states that fair runs leave
+//! them for ever.
+
+use std::sync::{Mutex, MutexGuard};
+
+use super::arena::Arena;
+use super::pair_table::{Groups, SHARDS, place_in_shard, shard_and_place};
+
+/// The state was not expanded yet.
+const UNKNOWN: u32 = u32::MAX;
+/// No step leads anywhere else.
+const NONE: u32 = u32::MAX - 1;
+/// It is known where fair runs from there end up.
+const JUDGED: u32 = u32::MAX - 2;
+/// It is on the way that is being followed.
+const ON_THE_WAY: u32 = u32::MAX - 3;
+
+/// What is known of where a state leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Exit {
+    /// Nothing: it was not expanded yet.
+    Unknown,
+    /// Nowhere else.
+    None,
+    /// It was judged before.
+    Judged,
+    /// It is on the way that is being followed.
+    OnTheWay,
+    /// To this state, among others.
+    To(u32),
+}
+
+/// The step that is kept of a state.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StepOut {
+    state: u32,
+    exit: u32,
+}
+
+impl StepOut {
+    /// Of all successors, the one that was found last is kept: so the way on from it rarely comes back.
+    pub(super) fn new(state: u32, successors: impl Iterator<Item = u32>) -> Self {
+        let elsewhere = successors.filter(|successor| *successor != state);
+        let exit = elsewhere.max_by_key(|successor| place_in_shard(*successor)).unwrap_or(NONE);
+        StepOut { state, exit }
+    }
+}
+
+/// The steps, written by all threads while states are expanded.
+pub(super) struct Exits {
+    shards: Vec<Mutex<Arena<u32>>>,
+}
+
+impl Exits {
+    pub(super) fn new() -> Self {
+        Exits { shards: (0..SHARDS).map(|_| Mutex::new(Arena::new())).collect() }
+    }
+
+    /// Notes where the steps of some states lead. Each shard is locked once.
+    pub(super) fn note_all(&self, steps: &[StepOut], groups: &mut Groups) {
+        groups.arrange(steps.iter().map(|step| shard_and_place(step.state).0));
+        for number in 0..SHARDS {
+            let group = groups.of(number);
+            if group.is_empty() {
+                continue;
+            }
+            let mut shard = self.lock(number);
+            for index in group {
+                let step = steps[*index as usize];
+                shard.set(shard_and_place(step.state).1, step.exit, UNKNOWN);
+            }
+        }
+    }
+
+    /// Bytes that it takes for so many states, about.
+    pub(super) fn bytes(states: usize) -> usize {
+        states * size_of::<u32>()
+    }
+
+    /// Takes them out, for one thread alone.
+    pub(super) fn take(&self) -> ExitMap {
+        ExitMap {
+            shards: (0..SHARDS)
+                .map(|shard| std::mem::replace(&mut *self.lock(shard), Arena::new()))
+                .collect(),
+        }
+    }
+
+    /// Puts them back.
+    pub(super) fn put_back(&self, map: ExitMap) {
+        for (shard, exits) in map.shards.into_iter().enumerate() {
+            *self.lock(shard) = exits;
+        }
+    }
+
+    fn lock(&self, shard: usize) -> MutexGuard<'_, Arena<u32>> {
+        self.shards[shard].lock().expect("nothing that could panic runs while a shard is locked")
+    }
+}
+
+/// The steps, for one thread.
+pub(super) struct ExitMap {
+    shards: Vec<Arena<u32>>,
+}
+
+impl ExitMap {
+    pub(super) fn get(&self, state: u32) -> Exit {
+        let (shard, place) = shard_and_place(state);
+        match self.shards[shard].get(place).unwrap_or(UNKNOWN) {
+            UNKNOWN => Exit::Unknown,
+            NONE => Exit::None,
+            JUDGED => Exit::Judged,
+            ON_THE_WAY => Exit::OnTheWay,
+            next => Exit::To(next),
+        }
+    }
+
+    pub(super) fn set_judged(&mut self, state: u32) {
+        self.set(state, JUDGED);
+    }
+
+    pub(super) fn set_on_the_way(&mut self, state: u32) {
+        self.set(state, ON_THE_WAY);
+    }
+
+    fn set(&mut self, state: u32, exit: u32) {
+        let (shard, place) = shard_and_place(state);
+        self.shards[shard].set(place, exit, UNKNOWN);
+    }
+
+    /// Whether the step that is kept of a state leads to one that was judged before.
+    pub(super) fn leads_to_judged(&self, state: u32) -> bool {
+        matches!(self.get(state), Exit::To(next) if self.get(next) == Exit::Judged)
+    }
+
+    /// How many places the largest shard has.
+    pub(super) fn places(&self) -> usize {
+        self.shards.iter().map(Arena::len).max().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_successor_that_was_found_last_is_kept() {
+        let exits = Exits::new();
+        let in_another_shard = 1 << 26;
+        let steps = [
+            StepOut::new(7, [3, 9, 7, in_another_shard + 8].into_iter()),
+            StepOut::new(5, [5].into_iter()),
+            StepOut::new(9, [].into_iter()),
+            StepOut::new(in_another_shard + 2, [0].into_iter()),
+        ];
+        exits.note_all(&steps, &mut Groups::new());
+        let mut map = exits.take();
+        assert_eq!((map.get(7), map.get(5), map.get(6)), (Exit::To(9), Exit::None, Exit::Unknown));
+        assert_eq!((map.get(in_another_shard + 2), map.get(1_000)), (Exit::To(0), Exit::Unknown));
+        assert!(!map.leads_to_judged(7));
+        map.set_judged(9);
+        assert!(map.leads_to_judged(7));
+        map.set_judged(7);
+        map.set_on_the_way(5);
+        exits.put_back(map);
+        let map = exits.take();
+        assert_eq!((map.get(7), map.get(5)), (Exit::Judged, Exit::OnTheWay));
+        assert_eq!(map.places(), 10);
+    }
+}

@@ -1,0 +1,37 @@
+//! The engine: explores any [`Model`], of controllers or of anything else.
+//!
+//! [`explore`] visits every state, breadth first, and judges it; [`simulate`] takes random runs through what is
+//! too large for that.
+
+mod arena;
+mod batch;
+mod ends;
+mod exits;
+mod exploration;
+mod explore;
+mod fair_from;
+mod judge;
+mod model;
+mod options;
+mod pair_table;
+mod random;
+mod retrace;
+mod scheduler;
+mod search;
+mod shared;
+mod shorten;
+mod simulate;
+#[cfg(test)]
+mod test_models;
+#[cfg(test)]
+mod tests;
+mod tuple_store;
+mod walk;
+mod worker;
+
+pub use exploration::{Ended, Exploration, Memory, Violation};
+pub use explore::explore;
+pub use model::{Model, Next, Property, PropertyKind};
+pub use options::{Options, Progress, TellProgress};
+pub use scheduler::Scheduler;
+pub use simulate::{Simulation, SimulationOptions, simulate};

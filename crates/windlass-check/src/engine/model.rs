@@ -1,0 +1,164 @@
+//! What can be checked: a system whose states are finite in number and small in size.
+
+use std::sync::Arc;
+
+use crate::trace::TraceStep;
+
+/// A system to be explored: its first states, what can happen in each, and what must hold.
+///
+/// A clone is another worker on the same system. Workers run on threads of their own, so whatever they
+/// remember together (interned parts, say) is shared between clones behind an `Arc`, and whatever one
+/// remembers for itself is simply a field.
+///
+/// The same system must behave the same every time: what is possible in a state, and where it leads, may
+/// depend on nothing but the state.
+pub trait Model: Clone + Send + 'static {
+    /// What the rules are written on.
+    type State: Clone + PartialEq + 'static;
+    /// Something that can happen.
+    type Action: Clone;
+
+    /// How many words a state takes when it is stored.
+    fn width(&self) -> usize;
+
+    /// Writes a state into its words. Equal states, and only they, have equal words.
+    fn encode(&mut self, state: &Self::State, words: &mut [u32]);
+
+    /// The state of some words.
+    fn decode(&mut self, words: &[u32]) -> Self::State;
+
+    /// Where it all begins.
+    fn initial(&mut self) -> Vec<Self::State>;
+
+    /// Everything that can happen in a state, in a fixed order. `actions` comes empty.
+    fn actions(&mut self, state: &Self::State, actions: &mut Vec<Self::Action>);
+
+    /// What an action leads to.
+    fn next(&mut self, state: &Self::State, action: &Self::Action) -> Next<Self::State>;
+
+    /// What must hold.
+    fn properties(&self) -> Vec<Property<Self>>;
+
+    /// An action in words, and what it changes.
+    fn describe(&mut self, state: &Self::State, action: &Self::Action) -> TraceStep;
+
+    /// Whether something goes wrong in an action. Everything else must happen sooner or later, if it stays
+    /// possible: a fair run is one in which faults have come to an end.
+    fn is_fault(&self, _action: &Self::Action) -> bool {
+        false
+    }
+
+    /// The names of the kinds of actions, to count how often each was possible.
+    fn kinds(&self) -> &'static [&'static str] {
+        &["step"]
+    }
+
+    /// The kind of an action: a place in [`Model::kinds`].
+    fn kind(&self, _action: &Self::Action) -> usize {
+        0
+    }
+
+    /// Who performs an action, as a number: for random runs in which actors have priorities.
+    fn actor(&self, action: &Self::Action) -> usize {
+        self.kind(action)
+    }
+
+    /// For partial-order reduction: an action, by its place in `actions`, after which nothing is lost that
+    /// could have happened before it. It must commute with all others, now and until it is performed, must
+    /// change nothing that a property sees, and must not be able to repeat without others in between.
+    fn may_go_first(&mut self, _state: &Self::State, _actions: &[Self::Action]) -> Option<usize> {
+        None
+    }
+
+    /// For symmetry reduction: how many ways there are, besides leaving it, to exchange what is alike.
+    fn symmetries(&self) -> usize {
+        0
+    }
+
+    /// The state with what is alike exchanged in one of these ways.
+    fn mirror(&mut self, state: &Self::State, _symmetry: usize) -> Self::State {
+        state.clone()
+    }
+
+    /// Judges a set of states in which fair runs stay for ever, visiting each of them again and again. Says
+    /// what is wrong, and in which of them (counted from 0) it shows.
+    fn judge_end(&mut self, _states: &mut dyn Iterator<Item = Self::State>) -> Option<(usize, String)> {
+        None
+    }
+
+    /// Another worker that remembers no verdicts: ends may be judged by what was seen of others, and a second search
+    /// meets them in another order.
+    #[must_use]
+    fn unjudged(&self) -> Self {
+        self.clone()
+    }
+
+    /// The same system with nothing remembered, for a run that must number everything as the first did.
+    #[must_use]
+    fn afresh(&self) -> Self {
+        self.clone()
+    }
+
+    /// Bytes that the interned parts take, about.
+    fn bytes(&self) -> usize {
+        0
+    }
+}
+
+/// What an action leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Next<State> {
+    /// Nothing: it was not possible after all.
+    Impossible,
+    /// Another state, or the same.
+    State(State),
+    /// Something that must never happen, in words. It ends the check.
+    Wrong(String),
+}
+
+/// How a property is to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PropertyKind {
+    /// In every state.
+    Always,
+    /// Once faults have stopped, every fair run must get where it holds, and stay.
+    Eventually,
+    /// In at least one state: shows that the check is not vacuous.
+    Sometimes,
+}
+
+/// Judges a state. It gets the worker too, for what it has interned and remembered.
+type Judge<M> = Arc<dyn Fn(&mut M, &<M as Model>::State) -> bool + Send + Sync>;
+
+/// A named rule on states.
+pub struct Property<M: Model> {
+    /// How it is to hold.
+    pub kind: PropertyKind,
+    /// Its name, for the verdict.
+    pub name: String,
+    /// Whether it holds in a state.
+    pub holds: Judge<M>,
+}
+
+impl<M: Model> Property<M> {
+    /// Must hold in every state.
+    pub fn always(name: &str, holds: impl Fn(&mut M, &M::State) -> bool + Send + Sync + 'static) -> Self {
+        Property { kind: PropertyKind::Always, name: name.to_owned(), holds: Arc::new(holds) }
+    }
+
+    /// Once faults have stopped, every fair run must get where it holds, and stay.
+    pub fn eventually(name: &str, holds: impl Fn(&mut M, &M::State) -> bool + Send + Sync + 'static) -> Self {
+        Property { kind: PropertyKind::Eventually, name: name.to_owned(), holds: Arc::new(holds) }
+    }
+
+    /// Must hold in at least one state.
+    pub fn sometimes(name: &str, holds: impl Fn(&mut M, &M::State) -> bool + Send + Sync + 'static) -> Self {
+        Property { kind: PropertyKind::Sometimes, name: name.to_owned(), holds: Arc::new(holds) }
+    }
+}
+
+impl<M: Model> Clone for Property<M> {
+    fn clone(&self) -> Self {
+        Property { kind: self.kind, name: self.name.clone(), holds: self.holds.clone() }
+    }
+}

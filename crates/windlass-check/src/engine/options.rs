@@ -1,0 +1,88 @@
+//! How a model is to be explored, and what is told on the way.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::Duration;
+
+use super::simulate::SimulationOptions;
+
+/// Is told how far an exploration is.
+pub type TellProgress = dyn Fn(&Progress) + Send + Sync;
+
+/// How to explore. The default is all of it, on all cores.
+#[derive(Clone)]
+pub struct Options {
+    /// How many threads work.
+    pub threads: usize,
+    /// After how many states to give up. A few more may be visited.
+    pub max_states: usize,
+    /// At how many bytes to give up: of the visited states, the steps between them, what is still to be
+    /// expanded, and what the model says of itself.
+    pub memory_bytes: usize,
+    /// Whether states that are alike but for names count as one.
+    pub symmetry: bool,
+    /// Whether actions that change nothing for others go first.
+    pub partial_order: bool,
+    /// Whether ends are judged: `eventually` and [`Model::judge_end`](super::Model::judge_end). It takes
+    /// a little time and memory, which a model that asks for neither can do without.
+    pub liveness: bool,
+    /// Ends the check early when it becomes true.
+    pub stop: Arc<AtomicBool>,
+    /// Is told about once a second how far it is.
+    pub progress: Option<Arc<TellProgress>>,
+    /// How to go on with random runs when a limit is reached.
+    pub then_simulate: Option<SimulationOptions>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            threads: thread::available_parallelism().map_or(1, usize::from),
+            max_states: usize::MAX,
+            memory_bytes: usize::MAX,
+            symmetry: true,
+            partial_order: true,
+            liveness: true,
+            stop: Arc::default(),
+            progress: None,
+            then_simulate: None,
+        }
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("threads", &self.threads)
+            .field("max_states", &self.max_states)
+            .field("memory_bytes", &self.memory_bytes)
+            .field("symmetry", &self.symmetry)
+            .field("partial_order", &self.partial_order)
+            .field("liveness", &self.liveness)
+            .field("then_simulate", &self.then_simulate)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How far an exploration is.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// Distinct states so far.
+    pub states: usize,
+    /// Steps so far.
+    pub transitions: u64,
+    /// Steps per second, lately.
+    pub rate: f64,
+    /// States of the current depth.
+    pub frontier: usize,
+    /// Steps from the first state.
+    pub depth: u32,
+    /// Faults that states are now allowed to need.
+    pub faults: u32,
+    /// Bytes in use.
+    pub bytes: usize,
+    /// Since the start.
+    pub elapsed: Duration,
+}

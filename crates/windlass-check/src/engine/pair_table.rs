@@ -1,0 +1,410 @@
+//! Pairs of words and the numbers they were given: a set shared by threads that can be asked both ways.
+
+use std::hint::black_box;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard};
+
+use super::arena::Arena;
+
+/// How many parts the set has. Each has a lock of its own, so threads rarely wait for each other.
+pub(super) const SHARDS: usize = 64;
+/// A number is a place within a shard, with the shard in the bits above.
+const PLACE_BITS: u32 = 26;
+const PLACE_MASK: u32 = (1 << PLACE_BITS) - 1;
+/// More pairs than this may not fit, as shards are only about equally full.
+pub(super) const MOST_PAIRS: usize = SHARDS * (1 << PLACE_BITS) / 16 * 15;
+
+/// The shard of a number, and the place in it.
+pub(super) fn shard_and_place(id: u32) -> (usize, usize) {
+    ((id >> PLACE_BITS) as usize, (id & PLACE_MASK) as usize)
+}
+
+/// The place of a number in its shard. Shards fill up at the same pace, so of two numbers the one with the
+/// higher place was most likely given later.
+pub(super) fn place_in_shard(id: u32) -> u32 {
+    id & PLACE_MASK
+}
+
+/// The number of a place in a shard.
+pub(super) fn id_of(shard: usize, place: usize) -> u32 {
+    (shard as u32) << PLACE_BITS | place as u32
+}
+
+/// A pair that is to be looked up with others.
+pub(super) struct Arrival {
+    pub(super) pair: u64,
+    hash: u64,
+    /// Its number, once it was looked up.
+    pub(super) id: u32,
+    /// Whether it is held back, if it is new.
+    pub(super) is_held: bool,
+    /// Whether it is to be visited: it is new, or it was held back and now needs no further fault.
+    pub(super) is_new: bool,
+}
+
+impl Arrival {
+    #[inline]
+    pub(super) fn new(pair: u64, is_held: bool) -> Self {
+        Arrival { pair, hash: hash(pair), id: 0, is_held, is_new: false }
+    }
+
+    /// A place for it among so many.
+    #[inline]
+    pub(super) fn slot(&self, slots: usize) -> usize {
+        slot_of(self.hash, slots)
+    }
+}
+
+/// The set.
+pub(super) struct PairTable {
+    shards: Vec<Padded>,
+    len: AtomicUsize,
+    held: AtomicUsize,
+    bytes: AtomicUsize,
+}
+
+/// Two locks in one cache line would slow each other down.
+#[repr(align(128))]
+struct Padded(Mutex<Shard>);
+
+impl PairTable {
+    pub(super) fn new() -> Self {
+        // Shards fill alike. If they began alike they would all grow at the same time, and what one leaves behind
+        // would be too small for any other.
+        let shard = |number| Padded(Mutex::new(Shard::new(FIRST_SLOTS + number * FIRST_SLOTS / 2 / SHARDS)));
+        let shards: Vec<Padded> = (0..SHARDS).map(shard).collect();
+        let bytes = SHARDS * (size_of::<Padded>() + FIRST_SLOTS * size_of::<u32>() * 5 / 4);
+        PairTable { shards, len: 0.into(), held: 0.into(), bytes: bytes.into() }
+    }
+
+    /// How many pairs there are.
+    pub(super) fn len(&self) -> usize {
+        self.len.load(Ordering::Relaxed)
+    }
+
+    /// How many of them are held back.
+    pub(super) fn held(&self) -> usize {
+        self.held.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that it takes.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// The pair of a number.
+    pub(super) fn get(&self, id: u32) -> u64 {
+        let (shard, place) = shard_and_place(id);
+        self.lock(shard).pairs.get(place).expect("numbers are given with their pairs")
+    }
+
+    /// The number of a pair.
+    pub(super) fn id(&self, pair: u64) -> u32 {
+        let hash = hash(pair);
+        let number = shard_of(hash);
+        let mut shard = self.lock(number);
+        let before = shard.bytes();
+        let (place, is_new) = shard.insert(pair, hash);
+        if is_new {
+            self.len.fetch_add(1, Ordering::Relaxed);
+            self.bytes.fetch_add(shard.bytes() - before, Ordering::Relaxed);
+        }
+        id_of(number, place)
+    }
+
+    /// Looks many pairs up at once, in their order within each shard. Shards are gone through from `first`
+    /// on, so that threads that start at different ones keep out of each other's way.
+    pub(super) fn look_up(&self, arrivals: &mut [Arrival], groups: &mut Groups, first: usize) {
+        groups.arrange(arrivals.iter().map(|arrival| shard_of(arrival.hash)));
+        // Counted here and told once: all threads would wait for the place where it is told.
+        let (mut added, mut bytes, mut held) = (0, 0, 0);
+        for step in 0..SHARDS {
+            let number = (first + step) % SHARDS;
+            let group = groups.of(number);
+            if group.is_empty() {
+                continue;
+            }
+            let mut shard = self.lock(number);
+            let before = (shard.pairs.len(), shard.bytes());
+            shard.touch(arrivals, group);
+            for index in group {
+                held += shard.arrive(&mut arrivals[*index as usize], number);
+            }
+            added += shard.pairs.len() - before.0;
+            bytes += shard.bytes() - before.1;
+        }
+        self.len.fetch_add(added, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        // Fewer may be held than before: the sum wraps around, as it should.
+        self.held.fetch_add(held as usize, Ordering::Relaxed);
+    }
+
+    /// The pairs of many numbers, in their order. Each shard is locked once.
+    pub(super) fn get_all(&self, ids: &[u32], groups: &mut Groups, pairs: &mut Vec<u64>) {
+        groups.arrange(ids.iter().map(|id| shard_and_place(*id).0));
+        pairs.clear();
+        pairs.resize(ids.len(), 0);
+        for number in 0..SHARDS {
+            let group = groups.of(number);
+            if group.is_empty() {
+                continue;
+            }
+            let shard = self.lock(number);
+            for index in group {
+                let (_, place) = shard_and_place(ids[*index as usize]);
+                let pair = shard.pairs.get(place).expect("numbers are given with their pairs");
+                pairs[*index as usize] = pair;
+            }
+        }
+    }
+
+    /// Lets a pair go that is held back. Says whether it still was.
+    pub(super) fn release(&self, id: u32) -> bool {
+        let (shard, place) = shard_and_place(id);
+        let was_held = self.lock(shard).release(place);
+        if was_held {
+            self.held.fetch_sub(1, Ordering::Relaxed);
+        }
+        was_held
+    }
+
+    fn lock(&self, shard: usize) -> MutexGuard<'_, Shard> {
+        self.shards[shard].0.lock().expect("nothing that could panic runs while a shard is locked")
+    }
+}
+
+/// Things by shard.
+pub(super) struct Groups {
+    ends: [u32; SHARDS + 1],
+    order: Vec<u32>,
+}
+
+impl Groups {
+    pub(super) fn new() -> Self {
+        Groups { ends: [0; SHARDS + 1], order: Vec::new() }
+    }
+
+    /// Groups things by the shards that they belong to.
+    pub(super) fn arrange(&mut self, shards: impl Iterator<Item = usize> + Clone) {
+        let mut nexts = [0; SHARDS + 1];
+        let mut count = 0;
+        for shard in shards.clone() {
+            nexts[shard + 1] += 1;
+            count += 1;
+        }
+        for shard in 0..SHARDS {
+            nexts[shard + 1] += nexts[shard];
+        }
+        self.ends = nexts;
+        self.order.resize(count, 0);
+        for (index, shard) in shards.enumerate() {
+            let next = &mut nexts[shard];
+            self.order[*next as usize] = index as u32;
+            *next += 1;
+        }
+    }
+
+    /// The places of those that belong to a shard, in their order.
+    pub(super) fn of(&self, shard: usize) -> &[u32] {
+        &self.order[self.ends[shard] as usize..self.ends[shard + 1] as usize]
+    }
+}
+
+const FIRST_SLOTS: usize = 64;
+
+struct Shard {
+    /// The pairs, in the order of their arrival.
+    pairs: Arena<u64>,
+    /// Where each pair is, by its hash: its place plus one, below a few bits of the hash. 0 is empty.
+    slots: Vec<u32>,
+    /// A bit for each pair, set if it is held back. Shorter than it would be if the last are not.
+    held: Vec<u64>,
+}
+
+impl Shard {
+    fn new(slots: usize) -> Self {
+        Shard { pairs: Arena::new(), slots: vec![0; slots], held: Vec::new() }
+    }
+
+    fn bytes(&self) -> usize {
+        self.pairs.bytes()
+            + self.held.capacity() * size_of::<u64>()
+            + self.slots.capacity() * size_of::<u32>()
+    }
+
+    /// The place of a pair, or the slot where it belongs.
+    fn find(&self, pair: u64, hash: u64) -> Result<usize, usize> {
+        let tag = tag_of(hash);
+        let mut slot = slot_of(hash, self.slots.len());
+        loop {
+            let taken = self.slots[slot];
+            if taken == 0 {
+                return Err(slot);
+            }
+            if taken >> PLACE_BITS == tag {
+                let place = (taken & PLACE_MASK) as usize - 1;
+                if self.pairs.get(place) == Some(pair) {
+                    return Ok(place);
+                }
+            }
+            slot = if slot + 1 == self.slots.len() { 0 } else { slot + 1 };
+        }
+    }
+
+    fn insert(&mut self, pair: u64, hash: u64) -> (usize, bool) {
+        match self.find(pair, hash) {
+            Ok(place) => (place, false),
+            Err(slot) => {
+                let place = self.pairs.len();
+                assert!(place < PLACE_MASK as usize, "the search stops before a shard is full");
+                self.pairs.push(pair);
+                self.slots[slot] = tag_of(hash) << PLACE_BITS | (place as u32 + 1);
+                if self.pairs.len() * 5 > self.slots.len() * 4 {
+                    self.grow();
+                }
+                (place, true)
+            }
+        }
+    }
+
+    /// Looks an arrival up. Returns by how many the number of pairs that are held back has changed.
+    fn arrive(&mut self, arrival: &mut Arrival, shard: usize) -> isize {
+        let (place, is_new) = self.insert(arrival.pair, arrival.hash);
+        arrival.id = id_of(shard, place);
+        arrival.is_new = is_new;
+        if arrival.is_held {
+            if is_new {
+                self.hold(place);
+            }
+            return isize::from(is_new);
+        }
+        if !is_new && self.release(place) {
+            arrival.is_new = true;
+            return -1;
+        }
+        0
+    }
+
+    /// Reads what the look-ups of a group will need, so that these reads wait for memory together and not
+    /// one after the other.
+    fn touch(&self, arrivals: &[Arrival], group: &[u32]) {
+        let slot = |hash| self.slots[slot_of(hash, self.slots.len())];
+        let mut read = 0;
+        for index in group {
+            read ^= slot(arrivals[*index as usize].hash);
+        }
+        black_box(read);
+        let mut read = 0;
+        for index in group {
+            let taken = slot(arrivals[*index as usize].hash);
+            let place = ((taken & PLACE_MASK) as usize).wrapping_sub(1);
+            read ^= self.pairs.get(place).unwrap_or(0);
+        }
+        black_box(read);
+    }
+
+    fn hold(&mut self, place: usize) {
+        if self.held.len() <= place / 64 {
+            self.held.resize(self.pairs.len().div_ceil(64), 0);
+        }
+        self.held[place / 64] |= 1 << (place % 64);
+    }
+
+    fn release(&mut self, place: usize) -> bool {
+        let Some(bits) = self.held.get_mut(place / 64) else { return false };
+        let bit = 1 << (place % 64);
+        let was_held = *bits & bit != 0;
+        *bits &= !bit;
+        was_held
+    }
+
+    /// Half as large again: doubling would leave more than half of it empty for long.
+    fn grow(&mut self) {
+        let len = self.slots.len() / 2 * 3;
+        // The old slots go first, so that both are never there together.
+        self.slots = Vec::new();
+        let mut slots = vec![0; len];
+        for (place, pair) in self.pairs.iter().enumerate() {
+            let hash = hash(pair);
+            let mut slot = slot_of(hash, len);
+            while slots[slot] != 0 {
+                slot = if slot + 1 == len { 0 } else { slot + 1 };
+            }
+            slots[slot] = tag_of(hash) << PLACE_BITS | (place as u32 + 1);
+        }
+        self.slots = slots;
+    }
+}
+
+/// Every bit of the result depends on every bit of the pair.
+#[inline]
+fn hash(pair: u64) -> u64 {
+    let mut hash = pair ^ 0x9e37_79b9_7f4a_7c15;
+    hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    hash = (hash ^ (hash >> 29)).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+    hash ^ (hash >> 32)
+}
+
+fn shard_of(hash: u64) -> usize {
+    hash as usize % SHARDS
+}
+
+fn tag_of(hash: u64) -> u32 {
+    (hash >> 6) as u32 & (u32::MAX >> PLACE_BITS)
+}
+
+fn slot_of(hash: u64, slots: usize) -> usize {
+    (((hash >> 32) * slots as u64) >> 32) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look_up(table: &PairTable, pairs: impl Iterator<Item = u64>, is_held: bool) -> Vec<(u32, bool)> {
+        let mut arrivals: Vec<Arrival> = pairs.map(|pair| Arrival::new(pair, is_held)).collect();
+        table.look_up(&mut arrivals, &mut Groups::new(), 7);
+        arrivals.iter().map(|arrival| (arrival.id, arrival.is_new)).collect()
+    }
+
+    #[test]
+    fn knows_pairs_again_one_by_one_and_together() {
+        let table = PairTable::new();
+        let ids: Vec<u32> = (0..50_000).map(|pair| table.id(pair * pair)).collect();
+        assert_eq!(table.len(), 50_000);
+        for (pair, id) in (0..50_000).zip(&ids) {
+            assert_eq!(table.get(*id), pair * pair);
+        }
+        let again = look_up(&table, (0..50_001).map(|pair| pair * pair), false);
+        assert!(again.iter().zip(&ids).all(|(found, id)| *found == (*id, false)));
+        assert!(again[50_000].1);
+        assert_eq!(table.len(), 50_001);
+    }
+
+    #[test]
+    fn pairs_twice_in_one_batch_are_new_once() {
+        let table = PairTable::new();
+        let found = look_up(&table, [5, 6, 5].into_iter(), false);
+        assert_eq!((found[0].1, found[1].1, found[2]), (true, true, (found[0].0, false)));
+    }
+
+    #[test]
+    fn what_a_fault_led_to_is_held_until_it_needs_none() {
+        let table = PairTable::new();
+        let held = look_up(&table, 0..100, true);
+        assert!(held.iter().all(|(_, is_new)| *is_new));
+        assert!(look_up(&table, 0..100, true).iter().all(|(_, is_new)| !is_new));
+        assert_eq!(table.held(), 100);
+        assert!(look_up(&table, 0..60, false).iter().all(|(_, is_new)| *is_new));
+        assert!(look_up(&table, 0..60, false).iter().all(|(_, is_new)| !is_new));
+        let released = held.iter().filter(|(id, _)| table.release(*id)).count();
+        assert_eq!((released, table.held()), (40, 0));
+    }
+
+    #[test]
+    fn takes_little_more_than_a_pair_and_a_slot() {
+        let table = PairTable::new();
+        look_up(&table, 0..1_000_000, false);
+        assert!(table.bytes() < 18 * 1_000_000, "{} bytes", table.bytes());
+    }
+}

@@ -1,0 +1,267 @@
+//! Finds the shortest way to what is wrong, the same one however many threads found that something is.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
+use crate::trace::{Trace, TraceStep};
+
+use super::exploration::Violation;
+use super::judge::fair_closure;
+use super::model::{Model, Next, Property};
+use super::options::Options;
+use super::search::Search;
+use super::shared::Found;
+
+/// Without reductions, traces are shortest; but only so many times the states are visited for that.
+const PATIENCE: usize = 20;
+const FEW_STATES: usize = 1_000_000;
+
+/// How many states a search without reductions may visit, after one that visited so many with them.
+pub(super) fn patience(states: usize) -> usize {
+    states.saturating_mul(PATIENCE).max(FEW_STATES)
+}
+
+/// The violation behind what was found. The trace is the shortest of all if that can be told by a search without
+/// reductions of no more than so many states.
+pub(super) fn violation<M: Model>(model: &M, found: &Found, most: usize, options: &Options) -> Violation {
+    let at_ends = matches!(found, Found::Eventually { .. } | Found::End { .. });
+    let mirrors = options.symmetry && model.symmetries() > 0;
+    let reduces = options.partial_order || mirrors;
+    // Parents take memory that the first search did not need.
+    let roomy = Options { memory_bytes: options.memory_bytes.saturating_mul(2), ..options.clone() };
+    let mut unreduced = Options { symmetry: false, partial_order: false, ..roomy.clone() };
+    if reduces {
+        unreduced.max_states = most.min(options.max_states);
+    }
+    let search_in = |model: M, options: &Options| {
+        let mut search = Search::with_parents(model, options, at_ends);
+        let (_, found) = search.run();
+        found.map(|found| Retrace::new(search).violation(&found, options.symmetry && mirrors))
+    };
+    let search = |options: &Options| search_in(model.afresh(), options);
+    search(&unreduced)
+        .or_else(|| if reduces { search(&roomy) } else { None })
+        // What a model does differently the second time shows in what is remembered of the first.
+        .or_else(|| search_in(model.clone(), &unreduced))
+        .unwrap_or_else(|| untraced(&model.properties(), found))
+}
+
+/// For what a second search did not find in the memory it had.
+fn untraced<M: Model>(properties: &[Property<M>], found: &Found) -> Violation {
+    let (trace, repeats) = (Trace::default(), Trace::default());
+    match found {
+        Found::Always { property, .. } => {
+            Violation::Always { property: properties[*property].name.clone(), trace }
+        }
+        Found::Eventually { property, .. } => {
+            Violation::Eventually { property: properties[*property].name.clone(), trace, repeats }
+        }
+        Found::End { message, .. } => Violation::End { message: message.clone(), trace, repeats },
+        Found::Wrong { message, .. } => Violation::Wrong { message: message.clone(), trace },
+    }
+}
+
+/// States from the first to the last.
+type Path<M> = Vec<<M as Model>::State>;
+
+struct Retrace<M: Model> {
+    search: Search<M>,
+    model: M,
+    properties: Vec<Property<M>>,
+}
+
+impl<M: Model> Retrace<M> {
+    fn new(search: Search<M>) -> Self {
+        let model = search.workers[0].model.clone();
+        Retrace { search, properties: model.properties(), model }
+    }
+
+    fn violation(mut self, found: &Found, symmetry: bool) -> Violation {
+        match found {
+            Found::Always { property, at } => {
+                let holds = self.properties[*property].holds.clone();
+                let path = self.path(*at, symmetry, |model, state| !holds(model, state));
+                Violation::Always {
+                    property: self.properties[*property].name.clone(),
+                    trace: trace_along(&mut self.model, &path),
+                }
+            }
+            Found::Wrong { at, .. } => self.wrong(*at, symmetry),
+            Found::Eventually { property, at } => {
+                let holds = self.properties[*property].holds.clone();
+                let path = self.path(*at, symmetry, |model, state| !holds(model, state));
+                Violation::Eventually {
+                    property: self.properties[*property].name.clone(),
+                    trace: trace_along(&mut self.model, &path),
+                    repeats: lasso(&mut self.model, path.last()),
+                }
+            }
+            Found::End { message, at } => self.end(message, *at, symmetry),
+        }
+    }
+
+    fn wrong(&mut self, at: u32, symmetry: bool) -> Violation {
+        let path = self.path(at, symmetry, |model, state| wrong_action(model, state).is_some());
+        let mut trace = trace_along(&mut self.model, &path);
+        let mut message = String::new();
+        if let Some(last) = path.last()
+            && let Some((action, what)) = wrong_action(&mut self.model, last)
+        {
+            trace.steps.push(self.model.describe(last, &action));
+            message = what;
+        }
+        Violation::Wrong { message, trace }
+    }
+
+    fn end(&mut self, message: &str, at: u32, symmetry: bool) -> Violation {
+        let mut message = message.to_owned();
+        let objects = |model: &mut M, state: &M::State| {
+            let states = fair_closure(model, state.clone());
+            model.judge_end(&mut states.into_iter()).is_some()
+        };
+        let mut path = self.path(at, symmetry, objects);
+        // With symmetry, it need not show in this very state of the end.
+        if symmetry && let Some(last) = path.last().cloned() {
+            let states = fair_closure(&mut self.model, last.clone());
+            if let Some((index, what)) = self.model.judge_end(&mut states.iter().cloned()) {
+                message = what;
+                path.extend(fair_path(&mut self.model, &last, &states[index], false).unwrap_or_default());
+            }
+        }
+        let trace = trace_along(&mut self.model, &path);
+        Violation::End { message, trace, repeats: lasso(&mut self.model, path.last()) }
+    }
+
+    /// The way to a state, or to one that is alike, such that it is wrong there.
+    fn path(&mut self, at: u32, symmetry: bool, is_wrong: impl Fn(&mut M, &M::State) -> bool) -> Path<M> {
+        let words = self.search.path_to(at);
+        if !symmetry || self.model.symmetries() == 0 {
+            return words.iter().map(|words| self.model.decode(words)).collect();
+        }
+        let path = self.true_path(&words);
+        for symmetry in 0..self.model.symmetries() {
+            if path.last().is_none_or(|last| is_wrong(&mut self.model, last)) {
+                break;
+            }
+            let mirrored: Path<M> = path.iter().map(|state| self.model.mirror(state, symmetry)).collect();
+            if mirrored.last().is_some_and(|last| is_wrong(&mut self.model, last)) {
+                return mirrored;
+            }
+        }
+        path
+    }
+
+    /// A run through states that are like these.
+    fn true_path(&mut self, representatives: &[Vec<u32>]) -> Path<M> {
+        let mut path: Path<M> = Vec::new();
+        for wanted in representatives {
+            let candidates = match path.last() {
+                Some(last) => successors(&mut self.model, last).into_iter().map(|(_, next)| next).collect(),
+                None => self.model.initial(),
+            };
+            let next = candidates.into_iter().find(|state| least_words(&mut self.model, state) == *wanted);
+            path.extend(next);
+        }
+        path
+    }
+}
+
+/// What can happen in a state, and what it leads to: first what must happen, then faults.
+fn successors<M: Model>(model: &mut M, state: &M::State) -> Vec<(M::Action, M::State)> {
+    let mut actions = Vec::new();
+    model.actions(state, &mut actions);
+    actions.sort_by_key(|action| model.is_fault(action));
+    let mut successors = Vec::new();
+    for action in actions {
+        if let Next::State(next) = model.next(state, &action) {
+            successors.push((action, next));
+        }
+    }
+    successors
+}
+
+/// An action that is wrong in a state; a fault only if there is no other.
+fn wrong_action<M: Model>(model: &mut M, state: &M::State) -> Option<(M::Action, String)> {
+    let mut actions = Vec::new();
+    model.actions(state, &mut actions);
+    actions.sort_by_key(|action| model.is_fault(action));
+    actions.into_iter().find_map(|action| match model.next(state, &action) {
+        Next::Wrong(message) => Some((action, message)),
+        _ => None,
+    })
+}
+
+fn words_of<M: Model>(model: &mut M, state: &M::State) -> Vec<u32> {
+    let mut words = vec![0; model.width()];
+    model.encode(state, &mut words);
+    words
+}
+
+/// The words of the least of the states that are alike.
+fn least_words<M: Model>(model: &mut M, state: &M::State) -> Vec<u32> {
+    let mut least = words_of(model, state);
+    for symmetry in 0..model.symmetries() {
+        let mirror = model.mirror(state, symmetry);
+        least = least.min(words_of(model, &mirror));
+    }
+    least
+}
+
+/// The steps between the states of a run, in words.
+pub(super) fn trace_along<M: Model>(model: &mut M, path: &[M::State]) -> Trace {
+    let mut steps: Vec<TraceStep> = Vec::new();
+    for pair in path.windows(2) {
+        let next = successors(model, &pair[0]).into_iter().find(|(_, next)| *next == pair[1]);
+        steps.extend(next.map(|(action, _)| model.describe(&pair[0], &action)));
+    }
+    Trace { steps }
+}
+
+/// A way from a state back to itself by steps that must happen. It goes through another state if it can.
+fn lasso<M: Model>(model: &mut M, state: Option<&M::State>) -> Trace {
+    let Some(state) = state else { return Trace::default() };
+    let Some(path) = fair_path(model, state, state, true) else { return Trace::default() };
+    let mut whole = vec![state.clone()];
+    whole.extend(path);
+    trace_along(model, &whole)
+}
+
+/// The shortest way between two states by steps that must happen, without the first. From a state to itself
+/// it is empty, or has at least one step if a round is asked for: two, if there is any other state to go to.
+fn fair_path<M: Model>(model: &mut M, from: &M::State, to: &M::State, round: bool) -> Option<Path<M>> {
+    if !round && from == to {
+        return Some(Vec::new());
+    }
+    let mut steps_to_itself = false;
+    // The states reached, each with the place of the one before.
+    let mut reached = vec![(from.clone(), 0)];
+    let mut known = FxHashMap::default();
+    known.insert(words_of(model, from), 0);
+    let mut queue = VecDeque::from([0]);
+    while let Some(index) = queue.pop_front() {
+        let state: M::State = reached[index].0.clone();
+        for (action, next) in successors(model, &state) {
+            if model.is_fault(&action) {
+                continue;
+            }
+            if next == *to && (index != 0 || next != *from) {
+                let mut path = vec![next];
+                let mut place = index;
+                while place != 0 {
+                    path.push(reached[place].0.clone());
+                    place = reached[place].1;
+                }
+                path.reverse();
+                return Some(path);
+            }
+            steps_to_itself |= index == 0 && next == *from;
+            let words = words_of(model, &next);
+            if known.insert(words, 0).is_none() {
+                queue.push_back(reached.len());
+                reached.push((next, index));
+            }
+        }
+    }
+    steps_to_itself.then(|| vec![to.clone()])
+}

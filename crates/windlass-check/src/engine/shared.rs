@@ -1,0 +1,103 @@
+//! What the threads of a search share.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+
+use crate::stopwatch::Stopwatch;
+
+use super::exits::Exits;
+use super::exploration::Ended;
+use super::options::Options;
+use super::tuple_store::TupleStore;
+
+/// Stands for the parent of a first state.
+pub(super) const NO_PARENT: u32 = u32::MAX;
+
+/// Something wrong, by the number of the state where it shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// An `always`, by its place among the properties, does not hold.
+    Always { property: usize, at: u32 },
+    /// An action of this state is wrong.
+    Wrong { message: String, at: u32 },
+    /// An `eventually` does not hold in an end.
+    Eventually { property: usize, at: u32 },
+    /// The model objects to an end.
+    End { message: String, at: u32 },
+}
+
+/// What all threads share.
+pub(super) struct Shared {
+    pub(super) options: Options,
+    /// Whether `always` is judged. It is not when a trace to an end is wanted: all states were judged before.
+    pub(super) judges_states: bool,
+    /// Whether what only faults lead to waits until all else is visited.
+    pub(super) holds_faults_back: bool,
+    /// Whether parents are remembered, by the only thread.
+    pub(super) keeps_parents: bool,
+    pub(super) store: Arc<TupleStore>,
+    /// For each property: whether it was seen to hold. Of use for `sometimes` only.
+    pub(super) seen: Vec<AtomicBool>,
+    pub(super) transitions: AtomicU64,
+    /// One step from each state, for the judgement of ends.
+    pub(super) exits: Exits,
+    pub(super) model_bytes: AtomicUsize,
+    /// Why to halt, as a number of [`Ended`]; 0 to go on.
+    halt: AtomicU8,
+    pub(super) watch: Stopwatch,
+}
+
+impl Shared {
+    pub(super) fn new(options: Options, store: Arc<TupleStore>, properties: usize) -> Self {
+        Shared {
+            options,
+            judges_states: true,
+            holds_faults_back: true,
+            keeps_parents: false,
+            store,
+            seen: (0..properties).map(|_| AtomicBool::new(false)).collect(),
+            transitions: 0.into(),
+            exits: Exits::new(),
+            model_bytes: 0.into(),
+            halt: 0.into(),
+            watch: Stopwatch::start(),
+        }
+    }
+
+    /// Makes all threads halt. The first reason counts.
+    pub(super) fn halt(&self, ended: Ended) {
+        let _ = self.halt.compare_exchange(0, ended as u8, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    pub(super) fn halted(&self) -> Option<Ended> {
+        let endings = [Ended::Violated, Ended::StateLimit, Ended::MemoryLimit, Ended::Stopped];
+        let halt = self.halt.load(Ordering::Relaxed);
+        endings.into_iter().find(|ended| *ended as u8 == halt)
+    }
+
+    /// Bytes of the steps that are kept.
+    pub(super) fn exit_bytes(&self) -> usize {
+        if self.options.liveness { Exits::bytes(self.store.len()) } else { 0 }
+    }
+
+    pub(super) fn bytes(&self, level: &Level<'_>) -> usize {
+        let arrived = self.store.len().saturating_sub(level.states_before);
+        let frontier = (level.frontier.len() + level.waiting + arrived) * size_of::<u32>();
+        self.store.bytes() + self.exit_bytes() + frontier + self.model_bytes.load(Ordering::Relaxed)
+    }
+}
+
+/// The states of one depth, to be expanded by all threads together.
+pub(super) struct Level<'a> {
+    pub(super) frontier: &'a [u32],
+    pub(super) cursor: AtomicUsize,
+    /// How many states a thread takes at a time.
+    pub(super) chunk: usize,
+    pub(super) depth: u32,
+    pub(super) faults: u32,
+    /// How many states wait until one more fault is allowed.
+    pub(super) waiting: usize,
+    pub(super) states_before: usize,
+    /// Whether states are judged and not expanded.
+    pub(super) judge_only: bool,
+}

@@ -1,0 +1,120 @@
+//! Ends: what fair runs get to and stay in.
+
+use super::super::test_models::{Climbers, Fair, Fault, Graph, How};
+use super::super::{Ended, Options, Violation, explore};
+use super::actions;
+
+/// The way to an end that is wrong, and what repeats there.
+fn end(graph: &Graph) -> Option<(Vec<String>, Vec<String>)> {
+    let violations: Vec<Option<Violation>> =
+        [1, 2, 4].map(|threads| explore(graph, &Options { threads, ..Options::default() }).violation).into();
+    assert!(violations.iter().all(|violation| *violation == violations[0]));
+    let owned = |trace| actions(trace).into_iter().map(str::to_owned).collect();
+    match violations[0].as_ref()? {
+        Violation::Eventually { trace, repeats, .. } | Violation::End { trace, repeats, .. } => {
+            Some((owned(trace), owned(repeats)))
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn check(edges: &[(u32, u32, How)], holds_in: &'static [u32], expected: Option<(&[&str], &[&str])>) {
+    let owned = |steps: &[&str]| steps.iter().map(|step| (*step).to_owned()).collect::<Vec<_>>();
+    let expected = expected.map(|(trace, repeats)| (owned(trace), owned(repeats)));
+    assert_eq!(end(&Graph::new(edges).eventually_in(holds_in)), expected);
+}
+
+#[test]
+fn a_fair_cycle_that_violates() {
+    let edges = [(0, 1, Fair), (1, 2, Fair), (2, 3, Fair), (3, 1, Fair)];
+    check(&edges, &[1, 3], Some((&["0-1", "1-2"], &["2-3", "3-1", "1-2"])));
+    check(&edges, &[1, 2, 3], None);
+}
+
+#[test]
+fn a_cycle_that_a_fair_step_leaves_for_ever_does_not() {
+    check(&[(0, 1, Fair), (1, 0, Fair), (1, 2, Fair)], &[2], None);
+    // If only a fault leaves it, it does.
+    let edges = [(0, 1, Fair), (1, 0, Fair), (1, 2, Fault)];
+    check(&edges, &[2], Some((&[], &["0-1", "1-0"])));
+}
+
+#[test]
+fn what_holds_after_a_join_holds_on_both_ways() {
+    check(&[(0, 1, Fair), (0, 2, Fair), (1, 3, Fair), (2, 3, Fair)], &[3], None);
+    // One of two ways ends elsewhere.
+    let edges = [(0, 1, Fair), (0, 2, Fair), (1, 3, Fair), (2, 3, Fair), (2, 4, Fair)];
+    check(&edges, &[3], Some((&["0-2", "2-4"], &[])));
+}
+
+#[test]
+fn a_step_to_itself_is_no_way_on() {
+    check(&[(0, 1, Fair), (1, 1, Fair)], &[1], None);
+    check(&[(0, 1, Fair), (1, 1, Fair)], &[0], Some((&["0-1"], &["1-1"])));
+    check(&[(0, 0, Fair), (0, 1, Fair)], &[1], None);
+    check(&[(0, 1, Fair)], &[0], Some((&["0-1"], &[])));
+}
+
+#[test]
+fn ends_that_need_fewer_faults_come_first() {
+    // One fault leads to an end in one step; without any it takes three.
+    let edges = [(0, 8, Fault), (0, 1, Fair), (1, 2, Fair), (2, 3, Fair)];
+    check(&edges, &[0], Some((&["0-1", "1-2", "2-3"], &[])));
+    check(&edges, &[3], Some((&["0-8"], &[])));
+    // After a fault, fair steps lead back to what was judged before.
+    check(&[(0, 1, Fair), (1, 2, Fault), (2, 0, Fair)], &[1], None);
+    check(
+        &[(0, 1, Fair), (1, 2, Fault), (2, 2, Fair), (2, 3, Fair), (3, 2, Fair)],
+        &[1, 2],
+        Some((&["0-1", "1-2", "2-3"], &["3-2", "2-3"])),
+    );
+}
+
+#[test]
+fn the_nearest_of_several_bad_ends_is_told() {
+    let edges = [(0, 1, Fair), (1, 2, Fair), (2, 3, Fair), (0, 4, Fair), (4, 5, Fair), (1, 1, Fair)];
+    check(&edges, &[0], Some((&["0-4", "4-5"], &[])));
+}
+
+#[test]
+fn the_model_may_object_to_an_end() {
+    let mut graph = Graph::new(&[(0, 1, Fair), (1, 2, Fair), (2, 1, Fair), (0, 3, Fair)]);
+    assert_eq!(explore(&graph, &Options::default()).ends, 2);
+    graph.bad_end = Some(2);
+    let (trace, repeats) = end(&graph).unwrap();
+    assert_eq!(
+        (trace, repeats),
+        (vec!["0-1".to_owned(), "1-2".to_owned()], vec!["2-1".to_owned(), "1-2".to_owned()])
+    );
+    // 0 is not in an end.
+    graph.bad_end = Some(0);
+    assert_eq!(end(&graph), None);
+    graph.bad_end = Some(2);
+    assert!(explore(&graph, &Options { liveness: false, ..Options::default() }).holds());
+}
+
+#[test]
+fn a_lasso_is_a_run_that_ends_where_it_began() {
+    let mut climbers = Climbers::new(3, 2).eventually(|at| at != [2, 1, 1]);
+    climbers.again = true;
+    climbers.falls = 1;
+    for (symmetry, partial_order) in [(false, false), (true, true)] {
+        let options = Options { symmetry, partial_order, threads: 2, ..Options::default() };
+        let exploration = explore(&climbers, &options);
+        assert_eq!(exploration.ended, Ended::Violated);
+        let Some(Violation::Eventually { trace, repeats, .. }) = exploration.violation else { panic!() };
+        assert_eq!(heights(&actions(&trace), [0, 0, 0]), [2, 1, 1]);
+        assert_eq!(trace.steps.len(), 4);
+        assert_eq!(heights(&actions(&repeats), [2, 1, 1]), [2, 1, 1]);
+        assert_eq!(repeats.steps.len(), 3, "three steps up lead one actor back to where it was");
+    }
+}
+
+/// Where climbers of height 2 get to.
+fn heights(actions: &[&str], mut at: [u32; 3]) -> [u32; 3] {
+    for action in actions {
+        let actor: usize = action.strip_prefix("Up(").unwrap().strip_suffix(')').unwrap().parse().unwrap();
+        at[actor] = (at[actor] + 1) % 3;
+    }
+    at
+}

@@ -1,0 +1,340 @@
+//! One thread's part of a search: it expands states and looks their successors up.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::batch::Batch;
+use super::exits::StepOut;
+use super::exploration::Ended;
+use super::model::{Model, Next, Property, PropertyKind};
+use super::options::Progress;
+use super::pair_table::{Groups, SHARDS, shard_and_place};
+use super::shared::{Found, Level, NO_PARENT, Shared};
+use super::tuple_store::{Folder, TupleStore};
+
+/// So many steps are noted together: enough for many in each shard.
+const MANY_STEPS: usize = 8192;
+
+/// A thread's own things.
+pub(super) struct Worker<M: Model> {
+    pub(super) model: M,
+    pub(super) folder: Folder,
+    /// Properties by kind, with their places among all.
+    always: Vec<(usize, Property<M>)>,
+    sometimes: Vec<(usize, Property<M>)>,
+    number: usize,
+    mirror_words: Vec<u32>,
+    batch: Batch,
+    groups: Groups,
+    /// Where steps lead, to be noted many at a time.
+    steps_out: Vec<StepOut>,
+    /// States of the next depth.
+    pub(super) next: Vec<u32>,
+    /// States that need one more fault.
+    pub(super) faulty: Vec<u32>,
+    pub(super) kinds: Vec<u64>,
+    transitions: u64,
+    pub(super) found: Option<Found>,
+    /// An action that is wrong and a fault: it is found when one more is allowed.
+    pub(super) wrong_fault: Option<Found>,
+    /// The states of the current layer in the order in which they were expanded, if parents are kept.
+    pub(super) order: Vec<u32>,
+    /// By shard and place: from which state each was reached.
+    pub(super) parents: Vec<Vec<u32>>,
+    told: (Duration, u64),
+}
+
+impl<M: Model> Worker<M> {
+    pub(super) fn new(model: M, store: Arc<TupleStore>, number: usize) -> Self {
+        Worker {
+            always: of_kind(&model, PropertyKind::Always),
+            sometimes: of_kind(&model, PropertyKind::Sometimes),
+            mirror_words: vec![0; model.width()],
+            kinds: vec![0; model.kinds().len()],
+            model,
+            folder: Folder::new(store),
+            number,
+            batch: Batch::new(),
+            groups: Groups::new(),
+            steps_out: Vec::new(),
+            next: Vec::new(),
+            faulty: Vec::new(),
+            order: Vec::new(),
+            transitions: 0,
+            found: None,
+            wrong_fault: None,
+            parents: vec![Vec::new(); SHARDS],
+            told: (Duration::ZERO, 0),
+        }
+    }
+
+    /// Adds the first states to the next depth.
+    pub(super) fn begin(&mut self, shared: &Shared) {
+        for state in self.model.initial() {
+            let root = self.root_of(shared, &state);
+            self.batch.add(root, false, false);
+        }
+        self.batch.close(NO_PARENT);
+        self.look_up(shared);
+    }
+
+    /// Expands states of a level until none is left, or it is time to halt.
+    pub(super) fn run(&mut self, shared: &Shared, level: &Level<'_>) {
+        let (mut actions, mut roots) = (Vec::new(), Vec::new());
+        while level.judge_only || !self.must_halt(shared, level) {
+            let from = level.cursor.fetch_add(level.chunk, Ordering::Relaxed);
+            if from >= level.frontier.len() {
+                break;
+            }
+            let ids = &level.frontier[from..level.frontier.len().min(from + level.chunk)];
+            shared.store.roots(ids, &mut self.groups, &mut roots);
+            for (id, root) in ids.iter().zip(&roots) {
+                self.visit(shared, level, (*id, *root), &mut actions);
+                if self.batch.is_full() {
+                    self.look_up(shared);
+                }
+            }
+            shared.transitions.fetch_add(std::mem::take(&mut self.transitions), Ordering::Relaxed);
+        }
+        self.look_up(shared);
+        self.note_steps_out(shared);
+    }
+
+    /// Judges a state and performs everything that can happen in it.
+    fn visit(
+        &mut self,
+        shared: &Shared,
+        level: &Level<'_>,
+        (id, root): (u32, u64),
+        actions: &mut Vec<M::Action>,
+    ) {
+        let state = self.model.decode(self.folder.unfold_root(root));
+        self.judge(shared, &state, id);
+        // What was found ends the search, but on a single thread the rest of the level is still judged: a
+        // state that is wrong has a shorter trace than an action that is.
+        if level.judge_only || self.found.is_some() {
+            return;
+        }
+        actions.clear();
+        self.model.actions(&state, actions);
+        let first = self.first_alone(shared, &state, actions);
+        let alone = first.is_some_and(|first| self.perform(shared, &state, id, &actions[first]));
+        if !alone {
+            for action in actions.iter() {
+                self.perform(shared, &state, id, action);
+            }
+        }
+        self.batch.close(id);
+        if shared.keeps_parents {
+            self.order.push(id);
+        }
+    }
+
+    /// Adds the states that the steps of a state that must happen lead to.
+    pub(super) fn fair_successors(&mut self, shared: &Shared, id: u32, successors: &mut Vec<u32>) {
+        let state = self.model.decode(self.folder.unfold(id));
+        let mut actions = Vec::new();
+        self.model.actions(&state, &mut actions);
+        if let Some(first) = self.first_alone(shared, &state, &actions)
+            && let Next::State(next) = self.model.next(&state, &actions[first])
+        {
+            let root = self.root_of(shared, &next);
+            successors.push(shared.store.id(root));
+            return;
+        }
+        for action in actions {
+            if !self.model.is_fault(&action)
+                && let Next::State(next) = self.model.next(&state, &action)
+            {
+                let root = self.root_of(shared, &next);
+                successors.push(shared.store.id(root));
+            }
+        }
+    }
+
+    /// The one action that is enough for now, if there is one.
+    fn first_alone(&mut self, shared: &Shared, state: &M::State, actions: &[M::Action]) -> Option<usize> {
+        if !shared.options.partial_order || actions.len() < 2 {
+            return None;
+        }
+        // After a fault, those that need none would be missing.
+        let first = self.model.may_go_first(state, actions)?;
+        (!self.model.is_fault(&actions[first])).then_some(first)
+    }
+
+    /// Performs an action. Says whether it was possible.
+    fn perform(&mut self, shared: &Shared, state: &M::State, id: u32, action: &M::Action) -> bool {
+        let next = self.model.next(state, action);
+        let by_fault = self.model.is_fault(action);
+        match next {
+            Next::Impossible => return false,
+            Next::State(next) => {
+                let root = self.root_of(shared, &next);
+                // A step that changes nothing leads to nothing new, and is no way out of an end.
+                if root != self.folder.unfolded_root() {
+                    self.batch.add(root, by_fault, by_fault && shared.holds_faults_back);
+                }
+            }
+            Next::Wrong(message) => {
+                let wrong = Found::Wrong { message, at: id };
+                if by_fault && shared.holds_faults_back {
+                    self.wrong_fault.get_or_insert(wrong);
+                } else if self.found.is_none() {
+                    self.found = Some(wrong);
+                    self.halt_unless_alone(shared);
+                }
+            }
+        }
+        self.kinds[self.model.kind(action)] += 1;
+        self.transitions += 1;
+        true
+    }
+
+    fn halt_unless_alone(&self, shared: &Shared) {
+        if !shared.keeps_parents {
+            shared.halt(Ended::Violated);
+        }
+    }
+
+    /// The root of a state, or of the least of those that are alike.
+    fn root_of(&mut self, shared: &Shared, state: &M::State) -> u64 {
+        self.model.encode(state, self.folder.words());
+        if shared.options.symmetry {
+            for symmetry in 0..self.model.symmetries() {
+                let mirror = self.model.mirror(state, symmetry);
+                self.model.encode(&mirror, &mut self.mirror_words);
+                if *self.mirror_words < *self.folder.words() {
+                    self.folder.words().copy_from_slice(&self.mirror_words);
+                }
+            }
+        }
+        self.folder.fold()
+    }
+
+    /// Looks the successors up, and sorts out what is new.
+    fn look_up(&mut self, shared: &Shared) {
+        let first_shard = self.number * SHARDS / shared.options.threads.max(1);
+        self.batch.look_up(&shared.store, first_shard);
+        for (parent, arrival) in self.batch.arrivals().filter(|(_, arrival)| arrival.is_new) {
+            let list = if arrival.is_held { &mut self.faulty } else { &mut self.next };
+            list.push(arrival.id);
+            if shared.keeps_parents {
+                remember_parent(&mut self.parents, arrival.id, parent);
+            }
+        }
+        if shared.options.liveness {
+            self.batch.steps_out(&mut self.steps_out);
+            if self.steps_out.len() >= MANY_STEPS {
+                self.note_steps_out(shared);
+            }
+        }
+        self.batch.clear();
+    }
+
+    fn note_steps_out(&mut self, shared: &Shared) {
+        shared.exits.note_all(&self.steps_out, &mut self.groups);
+        self.steps_out.clear();
+    }
+
+    fn judge(&mut self, shared: &Shared, state: &M::State, id: u32) {
+        if !shared.judges_states || matches!(self.found, Some(Found::Always { .. })) {
+            return;
+        }
+        let mut broken = self.broken_in(shared, state);
+        if shared.options.symmetry {
+            for symmetry in 0..self.model.symmetries() {
+                let mirror = self.model.mirror(state, symmetry);
+                broken = broken.or(self.broken_in(shared, &mirror));
+            }
+        }
+        if let Some(property) = broken {
+            self.found = Some(Found::Always { property, at: id });
+            self.halt_unless_alone(shared);
+        }
+    }
+
+    /// The first `always` that does not hold in a state. Notes which `sometimes` do.
+    fn broken_in(&mut self, shared: &Shared, state: &M::State) -> Option<usize> {
+        for (number, property) in &self.sometimes {
+            let seen = &shared.seen[*number];
+            if !seen.load(Ordering::Relaxed) && (property.holds)(&mut self.model, state) {
+                seen.store(true, Ordering::Relaxed);
+            }
+        }
+        let model = &mut self.model;
+        let broken = self.always.iter().find(|(_, property)| !(property.holds)(model, state));
+        broken.map(|(number, _)| *number)
+    }
+
+    fn must_halt(&mut self, shared: &Shared, level: &Level<'_>) -> bool {
+        if shared.options.stop.load(Ordering::Relaxed) {
+            shared.halt(Ended::Stopped);
+        }
+        if shared.store.len() > shared.options.max_states || shared.store.is_full() {
+            shared.halt(Ended::StateLimit);
+        }
+        if shared.bytes(level) > shared.options.memory_bytes {
+            shared.halt(Ended::MemoryLimit);
+        }
+        if self.number == 0 {
+            self.tell(shared, level);
+        }
+        shared.halted().is_some()
+    }
+
+    /// Tells about once a second how far the search is.
+    fn tell(&mut self, shared: &Shared, level: &Level<'_>) {
+        let Some(progress) = &shared.options.progress else { return };
+        let elapsed = shared.watch.elapsed();
+        let transitions = shared.transitions.load(Ordering::Relaxed);
+        let Some(rate) = rate_if_due(self.told, (elapsed, transitions)) else { return };
+        self.told = (elapsed, transitions);
+        shared.model_bytes.store(self.model.bytes(), Ordering::Relaxed);
+        progress(&Progress {
+            states: shared.store.len() - shared.store.held(),
+            transitions,
+            rate,
+            frontier: level.frontier.len(),
+            depth: level.depth,
+            faults: level.faults,
+            bytes: shared.bytes(level),
+            elapsed,
+        });
+    }
+}
+
+fn of_kind<M: Model>(model: &M, kind: PropertyKind) -> Vec<(usize, Property<M>)> {
+    let properties = model.properties().into_iter().enumerate();
+    properties.filter(|(_, property)| property.kind == kind).collect()
+}
+
+/// Steps per second since it was told last, if that was at least a second ago.
+fn rate_if_due(told: (Duration, u64), now: (Duration, u64)) -> Option<f64> {
+    let since = now.0.saturating_sub(told.0);
+    let steps = now.1.saturating_sub(told.1);
+    (since >= Duration::from_secs(1)).then(|| steps as f64 / since.as_secs_f64())
+}
+
+fn remember_parent(parents: &mut [Vec<u32>], id: u32, parent: u32) {
+    let (shard, place) = shard_and_place(id);
+    let parents = &mut parents[shard];
+    if parents.len() <= place {
+        parents.resize(place + 1, NO_PARENT);
+    }
+    parents[place] = parent;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_is_told_once_a_second() {
+        let at = |millis, steps| (Duration::from_millis(millis), steps);
+        assert_eq!(rate_if_due(at(0, 0), at(999, 500)), None);
+        assert_eq!(rate_if_due(at(0, 0), at(1_000, 500)), Some(500.0));
+        assert_eq!(rate_if_due(at(1_000, 500), at(1_500, 900)), None);
+        assert_eq!(rate_if_due(at(1_000, 500), at(3_000, 900)), Some(200.0));
+    }
+}

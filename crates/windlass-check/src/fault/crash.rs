@@ -1,0 +1,46 @@
+//! Crash: a controller process dies at any moment and starts again.
+
+use windlass::Shortcut;
+
+use super::Faults;
+use crate::action::Action;
+use crate::world::{HOSTS, HostOp, NETWORK, NetworkOp, Step, Words, World};
+
+impl Faults {
+    /// Controllers crash, so many times in all, at any moment. A crash forgets all that is local; requests
+    /// that were sent stay on the network and arrive later: before anything that the restarted controller
+    /// sends, or at any time if messages can be reordered.
+    #[must_use]
+    pub fn crashes(mut self, most: u8) -> Self {
+        self.most.crashes = most;
+        self
+    }
+}
+
+impl World {
+    pub(crate) fn crash_actions(&mut self, state: &Words, controller: usize, actions: &mut Vec<Action>) {
+        if self.env(state).left.crashes > 0 {
+            // It may come up with an API server replica that is behind the one it knew: time goes back.
+            let oldest = self.oldest_view(state);
+            actions.extend((0..=oldest).map(|behind| Action::Crash { controller: controller as u8, behind }));
+        }
+    }
+
+    pub(crate) fn crash(&mut self, step: &mut Step, controller: usize, behind: u8) {
+        self.spend(step, |left| left.crashes -= 1);
+        let host = step.state[HOSTS + controller];
+        let menu = self.menu(host).clone();
+        let view = self.view_of(&step.state, menu.behind);
+        for slot in menu.slots.iter().filter(|slot| slot.effect && !slot.delivered) {
+            // What the cache shows to be so already was never sent.
+            if slot.shortcut == Shortcut::SkipIfUnchanged && !self.effect(view, slot.ask).changed {
+                continue;
+            }
+            let message = slot.message;
+            step.state[NETWORK] = self.network_op(step.state[NETWORK], NetworkOp::AddLate(message));
+        }
+        self.drop_dead_messages(step);
+        let listed = self.relist(&step.state, controller, behind);
+        self.host_op(step, controller, HostOp::Crash { behind, listed });
+    }
+}

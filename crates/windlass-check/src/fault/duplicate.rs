@@ -1,0 +1,46 @@
+//! Duplicate: a message that was delivered arrives once more.
+
+use super::Faults;
+use crate::action::Action;
+use crate::world::{NETWORK, NetworkOp, Step, Words, World};
+
+impl Faults {
+    /// Each request of a controller may be delivered a second time, at any later moment; a watch may repeat
+    /// what it has told.
+    #[must_use]
+    pub fn duplicates(mut self) -> Self {
+        self.duplicates = true;
+        self
+    }
+}
+
+impl World {
+    pub(crate) fn duplicate_actions(&mut self, state: &Words, actions: &mut Vec<Action>) {
+        let copies = self.network(state).copies.len();
+        for index in 0..copies {
+            let message = self.network(state).copies[index];
+            if self.is_connected(state, message) {
+                actions.push(Action::Duplicate { index: index as u16 });
+            }
+        }
+    }
+
+    /// A message that nobody waits for arrives again.
+    pub(crate) fn duplicate(&mut self, step: &mut Step, index: usize) {
+        let message = self.network(&step.state).copies[index];
+        self.use_copy(step, message);
+        self.execute(step, message);
+    }
+
+    /// A write that was delivered may be delivered once more.
+    pub(crate) fn keep_copy(&mut self, step: &mut Step, message: u32) {
+        if self.faults().duplicates {
+            step.state[NETWORK] = self.network_op(step.state[NETWORK], NetworkOp::AddCopy(message));
+            self.drop_dead_messages(step);
+        }
+    }
+
+    pub(crate) fn use_copy(&mut self, step: &mut Step, message: u32) {
+        step.state[NETWORK] = self.network_op(step.state[NETWORK], NetworkOp::UseCopy(message));
+    }
+}

@@ -1,0 +1,51 @@
+//! Partition: a controller and the API server, or a service, cannot reach each other for a while.
+
+use super::Faults;
+use crate::action::{Action, Place};
+use crate::world::{EnvOp, HOSTS, NETWORK, NetworkOp, Step, Words, World};
+
+impl Faults {
+    /// So many times in all, a controller and one of its peers (the API server, a service) are cut off from
+    /// each other until the partition heals. Requests do not arrive, answers and notices do not come back;
+    /// the controller sees timeouts. A write that was on its way may still arrive after the partition, if
+    /// messages can be reordered.
+    #[must_use]
+    pub fn partitions(mut self, most: u8) -> Self {
+        self.most.partitions = most;
+        self
+    }
+}
+
+impl World {
+    pub(crate) fn partition_actions(&mut self, state: &Words, controller: usize, actions: &mut Vec<Action>) {
+        let peers = self.peers();
+        let env = self.env(state);
+        let may_cut = env.left.partitions > 0;
+        for peer in 0..peers {
+            if env.cuts.contains(&(controller, peer)) {
+                actions.push(Action::Heal { controller: controller as u8, peer: peer as u8 });
+            } else if may_cut {
+                actions.push(Action::Cut { controller: controller as u8, peer: peer as u8 });
+            }
+        }
+    }
+
+    pub(crate) fn cut(&mut self, step: &mut Step, controller: usize, peer: usize) {
+        self.spend(step, |left| left.partitions -= 1);
+        self.env_op(step, EnvOp::Cut { controller, peer });
+    }
+
+    pub(crate) fn heal(&mut self, step: &mut Step, controller: usize, peer: usize) {
+        self.env_op(step, EnvOp::Heal { controller, peer });
+    }
+
+    /// The controller gives up on a request, or on an answer, that is held up by a partition.
+    pub(crate) fn time_out_in_partition(&mut self, step: &mut Step, place: Place) {
+        let slot = *self.menu_slot(step, place);
+        debug_assert!(self.menu(step.state[HOSTS + place.process()]).slots.contains(&slot));
+        if !slot.delivered && slot.effect && self.faults().reorders {
+            step.state[NETWORK] = self.network_op(step.state[NETWORK], NetworkOp::AddLate(slot.message));
+        }
+        self.time_out(step, place);
+    }
+}

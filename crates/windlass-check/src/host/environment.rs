@@ -1,0 +1,70 @@
+//! Everything of the world that is neither an object, nor a message, nor local to a controller.
+
+use crate::fault::Budget;
+
+/// What is left of the budgets, how far the scripts have got, services, clocks, partitions and past clusters.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Environment {
+    /// How often each fault may still strike.
+    pub(crate) left: Budget,
+    /// How far each client script has got.
+    pub(crate) scripts: Vec<usize>,
+    /// The number of the services' states.
+    pub(crate) services: u32,
+    /// How many reconciles of each job have come to their end, up to a limit. Sorted by job.
+    pub(crate) clocks: Vec<(u32, u32)>,
+    /// Which controllers are cut off from which peers. Sorted.
+    pub(crate) cuts: Vec<(usize, usize)>,
+    /// The clusters before the current one, the latest last, as far back as a view may lag.
+    pub(crate) recent: Vec<u32>,
+}
+
+/// A change of the environment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum EnvOp {
+    /// A budget was spent.
+    Spend(Budget),
+    /// A client script goes on.
+    Script(usize),
+    /// The services are in another state.
+    Services(u32),
+    /// A reconcile has come to its end.
+    Tick { job: u32, limit: u32 },
+    /// A partition begins.
+    Cut { controller: usize, peer: usize },
+    /// A partition ends.
+    Heal { controller: usize, peer: usize },
+    /// A cluster is past.
+    Remember { cluster: u32, most: u8 },
+}
+
+impl Environment {
+    pub(crate) fn after(&self, op: EnvOp) -> Self {
+        let mut after = self.clone();
+        match op {
+            EnvOp::Spend(left) => after.left = left,
+            EnvOp::Script(script) => after.scripts[script] += 1,
+            EnvOp::Services(services) => after.services = services,
+            EnvOp::Tick { job, limit } => after.tick(job, limit),
+            EnvOp::Cut { controller, peer } => {
+                after.cuts.push((controller, peer));
+                after.cuts.sort_unstable();
+            }
+            EnvOp::Heal { controller, peer } => after.cuts.retain(|cut| *cut != (controller, peer)),
+            EnvOp::Remember { cluster, most } => {
+                after.recent.push(cluster);
+                if after.recent.len() > usize::from(most) {
+                    after.recent.remove(0);
+                }
+            }
+        }
+        after
+    }
+
+    fn tick(&mut self, job: u32, limit: u32) {
+        match self.clocks.binary_search_by_key(&job, |(known, _)| *known) {
+            Ok(place) => self.clocks[place].1 = (self.clocks[place].1 + 1).min(limit),
+            Err(place) => self.clocks.insert(place, (job, 1)),
+        }
+    }
+}

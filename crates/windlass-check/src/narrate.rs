@@ -1,0 +1,289 @@
+//! Tells in words what happens in a step of the world.
+
+use windlass::Ask;
+
+use crate::action::{Action, KINDS, Place};
+use crate::show;
+use crate::trace::TraceStep;
+use crate::world::{CLUSTER, HOSTS, Step, Words, World};
+
+/// An action in words, and what it changes.
+pub(crate) fn describe(world: &mut World, before: &Words, action: Action) -> TraceStep {
+    let step = world.perform(before, action);
+    let mut story = Story { world, before, action, step: &step };
+    let (actor, receiver, text) = story.words();
+    TraceStep {
+        action: story.name(),
+        actor,
+        receiver,
+        text,
+        fault: action.fault().map(str::to_owned),
+        changes: story.changes(),
+    }
+}
+
+struct Story<'a> {
+    world: &'a mut World,
+    before: &'a Words,
+    action: Action,
+    step: &'a Step,
+}
+
+const DATABASE: &str = "database";
+
+impl Story<'_> {
+    /// Who does it, to whom, and what.
+    fn words(&mut self) -> (String, Option<String>, String) {
+        let process = |number: u8| Some(usize::from(number));
+        let (who, whom, text) = match self.action {
+            Action::Client { .. } => (None, Some(DATABASE.to_owned()), self.exchange()),
+            Action::Notify { controller, job } => {
+                return self.watch(controller, "tells", format!("that {} has changed", self.target(job)));
+            }
+            Action::NotifyAgain { controller, job } => {
+                return self.watch(
+                    controller,
+                    "tells",
+                    format!("AGAIN that {} has changed", self.target(job)),
+                );
+            }
+            Action::Timer { controller, job } => {
+                (process(controller), None, format!("it is time to look at {} again", self.target(job)))
+            }
+            Action::Start { controller } => {
+                let target = self.next_in_queue(controller);
+                (process(controller), None, format!("starts to reconcile {target}"))
+            }
+            Action::Deliver { place, .. } => {
+                let how = match self.action.fault() {
+                    Some("stale read") => "gets a STALE answer ",
+                    Some(_) => "OVERTAKES what it sent before, ",
+                    None => "",
+                };
+                (process(place.controller), Some(self.peer()), format!("{how}{}", self.request_of(place)))
+            }
+            Action::DeliverAgain { place } => {
+                (process(place.controller), Some(self.peer()), format!("AGAIN, {}", self.request_of(place)))
+            }
+            Action::Reply { place, .. } => {
+                (process(place.controller), None, format!("gets the answer {}", self.answer()))
+            }
+            Action::Late { .. } => {
+                return (
+                    "network".to_owned(),
+                    Some(self.peer()),
+                    format!("delivers LATE: {}", self.exchange()),
+                );
+            }
+            Action::Duplicate { .. } => {
+                return (
+                    "network".to_owned(),
+                    Some(self.peer()),
+                    format!("delivers AGAIN: {}", self.exchange()),
+                );
+            }
+            Action::Collect { .. } => {
+                return (self.collector(), Some(DATABASE.to_owned()), self.exchange());
+            }
+            Action::Crash { controller, behind } => {
+                let doing = self.under_way(controller);
+                let text = format!("CRASHES{doing} and starts again{}", view(behind));
+                (process(controller), None, text)
+            }
+            Action::LoseRequest { place } => (
+                process(place.controller),
+                None,
+                format!("{} is LOST on the way; it times out", self.ask_at(place)),
+            ),
+            Action::LoseReply { place } => {
+                let text = format!("the answer to {} is LOST; it times out", self.ask_at(place));
+                (process(place.controller), None, text)
+            }
+            Action::Error { place } => {
+                let text = format!("{} is answered with an ERROR: {}", self.ask_at(place), self.answer());
+                (process(place.controller), None, text)
+            }
+            Action::Cut { controller, peer } => {
+                (process(controller), None, format!("is CUT OFF from {}", self.peer_name(peer)))
+            }
+            Action::Heal { controller, peer } => {
+                (process(controller), None, format!("reaches {} again", self.peer_name(peer)))
+            }
+            Action::Timeout { place } => {
+                (process(place.controller), None, format!("gives up waiting for {}", self.ask_at(place)))
+            }
+            Action::Advance { controller } => {
+                return self.watch(controller, "of", "hears of one more write".to_owned());
+            }
+            Action::Gap { controller, behind } => {
+                return self.watch(
+                    controller,
+                    "of",
+                    format!("BREAKS, and begins again with a list{}", view(behind)),
+                );
+            }
+            Action::ClockJump { controller, forward } => {
+                let way = if forward { "FORWARD" } else { "BACK" };
+                (process(controller), None, format!("its clock JUMPS {way}"))
+            }
+        };
+        (who.map_or("client".to_owned(), |number| self.world.process_name(number)), whom, text)
+    }
+
+    /// `tells two-configmaps that default/a has changed`, `of two-configmaps BREAKS`
+    fn watch(&mut self, controller: u8, how: &str, text: String) -> (String, Option<String>, String) {
+        let process = self.world.process_name(controller.into());
+        ("watch".to_owned(), Some(process.clone()), format!("{how} {process} {text}"))
+    }
+
+    /// A name for the action that does not depend on the order in which parts were met.
+    fn name(&mut self) -> String {
+        let kind = KINDS[self.action.kind()];
+        let what = match self.action {
+            Action::Client { script } => format!("{}: {}", script + 1, self.message()),
+            Action::Notify { controller, job }
+            | Action::NotifyAgain { controller, job }
+            | Action::Timer { controller, job } => {
+                format!("{}: {}", self.world.process_name(controller.into()), self.target(job))
+            }
+            Action::Start { controller } => {
+                format!("{}: {}", self.world.process_name(controller.into()), self.next_in_queue(controller))
+            }
+            Action::Deliver { place, .. }
+            | Action::DeliverAgain { place }
+            | Action::LoseRequest { place }
+            | Action::LoseReply { place }
+            | Action::Error { place }
+            | Action::Timeout { place } => self.at(place),
+            Action::Reply { place, reply } => format!("{}, answer {}", self.at(place), reply + 1),
+            Action::Late { .. } | Action::Duplicate { .. } | Action::Collect { .. } => self.message(),
+            Action::Crash { controller, behind } | Action::Gap { controller, behind } => {
+                format!("{}{}", self.world.process_name(controller.into()), view(behind))
+            }
+            Action::Cut { controller, peer } | Action::Heal { controller, peer } => {
+                format!("{} and {}", self.world.process_name(controller.into()), self.peer_name(peer))
+            }
+            Action::Advance { controller } => self.world.process_name(controller.into()),
+            Action::ClockJump { controller, forward } => {
+                format!(
+                    "{} {}",
+                    self.world.process_name(controller.into()),
+                    if forward { "forward" } else { "back" }
+                )
+            }
+        };
+        format!("{kind} {what}")
+    }
+
+    fn at(&mut self, place: Place) -> String {
+        let (target, _) = self.reconcile_at(place);
+        let slot = if place.slot > 0 { format!(", request {}", place.slot + 1) } else { String::new() };
+        format!("{}: {target}: {}{slot}", self.world.process_name(place.process()), self.ask_at(place))
+    }
+
+    fn request_of(&mut self, place: Place) -> String {
+        let (target, state) = self.reconcile_at(place);
+        format!("in state {state} of {target}: {}", self.exchange())
+    }
+
+    /// The parent and the state of the reconcile that asks.
+    fn reconcile_at(&self, place: Place) -> (String, String) {
+        let parts = self.world.parts();
+        let host = parts.hosts.get(self.before[HOSTS + place.process()]);
+        let active = &host.active[usize::from(place.active)];
+        (parts.jobs.get(active.job).target.to_string(), parts.steps.node(active.node).state.clone())
+    }
+
+    fn ask_at(&mut self, place: Place) -> String {
+        let before = Step { state: *self.before, ..*self.step };
+        let ask = self.world.menu_slot(&before, place).ask;
+        show::ask(self.world.parts().asks.get(ask))
+    }
+
+    fn target(&self, job: u32) -> String {
+        self.world.parts().jobs.get(job).target.to_string()
+    }
+
+    fn next_in_queue(&self, controller: u8) -> String {
+        let parts = self.world.parts();
+        let host = parts.hosts.get(self.before[HOSTS + usize::from(controller)]);
+        let place = host.first_to_start(parts.setup.workers);
+        place.map_or(String::new(), |place| parts.jobs.get(host.queue[place]).target.to_string())
+    }
+
+    fn under_way(&self, controller: u8) -> String {
+        let parts = self.world.parts();
+        let host = parts.hosts.get(self.before[HOSTS + usize::from(controller)]);
+        let doing: Vec<String> = host
+            .active
+            .iter()
+            .map(|active| {
+                let (job, node) = (parts.jobs.get(active.job), parts.steps.node(active.node));
+                format!("{} in state {}", job.target, node.state)
+            })
+            .collect();
+        if doing.is_empty() { String::new() } else { format!(" while it reconciles {}", doing.join(" and ")) }
+    }
+
+    fn collector(&mut self) -> String {
+        let Action::Collect { index } = self.action else { return String::new() };
+        self.world.collections(self.before[CLUSTER])[usize::from(index)].actor.to_owned()
+    }
+
+    /// The request that met the database or a service.
+    fn message(&self) -> String {
+        let parts = self.world.parts();
+        self.step.met.map_or(String::new(), |(_, ask)| show::ask(parts.asks.get(ask)))
+    }
+
+    fn exchange(&mut self) -> String {
+        format!("{} -> {}", self.message(), self.answer())
+    }
+
+    fn answer(&mut self) -> String {
+        let answer = match self.action {
+            Action::Reply { place, reply } => self.world.reply_answer(self.before, place, reply),
+            _ => self.step.answer,
+        };
+        answer.map_or(String::new(), |answer| show::answer(self.world.parts().answers.get(answer)))
+    }
+
+    fn peer(&self) -> String {
+        let parts = self.world.parts();
+        match self.step.met.map(|(_, ask)| parts.asks.get(ask).clone()).as_deref() {
+            Some(Ask::Call { service, .. }) => service.clone(),
+            _ => DATABASE.to_owned(),
+        }
+    }
+
+    fn peer_name(&self, peer: u8) -> String {
+        let parts = self.world.parts();
+        match peer.checked_sub(1) {
+            None => "the API server".to_owned(),
+            Some(service) => {
+                parts.setup.service_states.keys().nth(service.into()).cloned().unwrap_or_default()
+            }
+        }
+    }
+
+    fn changes(&self) -> Vec<crate::trace::ObjectChange> {
+        let Some((cluster, ask)) = self.step.met else { return Vec::new() };
+        let mut parts = self.world.parts();
+        let parts = &mut *parts;
+        // A view is read, never written.
+        let written = cluster == self.before[CLUSTER] && self.step.state[CLUSTER] != cluster;
+        if !written || !matches!(&**parts.asks.get(ask), Ask::Api { .. }) {
+            return Vec::new();
+        }
+        let applied = parts.database.apply(cluster, ask, &parts.asks, &mut parts.answers);
+        applied.changes.iter().map(show::object_change).collect()
+    }
+}
+
+fn view(behind: u8) -> String {
+    match behind {
+        0 => String::new(),
+        1 => " with a view that is 1 write behind".to_owned(),
+        more => format!(" with a view that is {more} writes behind"),
+    }
+}

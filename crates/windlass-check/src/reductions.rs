@@ -1,0 +1,27 @@
+//! What may be left out of a search because it makes no difference.
+
+/// Ways to visit fewer states. Verdicts are the same with each of them on or off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reductions {
+    /// States that differ only in how resource versions, generations and uids are numbered are one state. Without
+    /// it, what is written for ever leads to ever new states. (Not with stale views.)
+    pub versions: bool,
+    /// States that differ only in which of several equal objects is which are one state. Given objects that are
+    /// equal but for their names change places, if the code turns out to treat their names alike.
+    pub symmetry: bool,
+    /// Answers that nothing can interfere with are received at once.
+    pub partial_order: bool,
+}
+
+impl Reductions {
+    /// Every state is visited.
+    pub fn none() -> Self {
+        Reductions { versions: false, symmetry: false, partial_order: false }
+    }
+}
+
+impl Default for Reductions {
+    fn default() -> Self {
+        Reductions { versions: true, symmetry: true, partial_order: true }
+    }
+}

@@ -1,0 +1,351 @@
+//! What a check explores: the world, as a [`Model`], with the rules that it must obey.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustc_hash::FxHashMap;
+use windlass::{Ask, Bug, Shortcut, Verdict};
+
+use crate::action::{Action, KINDS};
+use crate::engine::{Model, Next, Property, PropertyKind};
+use crate::narrate;
+use crate::oracle::{self, Oracle};
+use crate::rules::Rules;
+use crate::steps::NodeNext;
+use crate::trace::TraceStep;
+use crate::view::Between;
+use crate::world::{CLUSTER, Move, Setup, Words, World, Wrong};
+
+/// The world and its rules, as one worker sees them.
+pub(crate) struct Subject {
+    pub(crate) world: World,
+    rules: Arc<Rules>,
+    judged: Judged,
+    /// The first set of objects in which a fair run ended up, and all others.
+    ends: Arc<Mutex<Vec<String>>>,
+    /// The mistakes in controllers' code that showed, in this run and in those for traces.
+    bugs: Arc<Mutex<Vec<Bug>>>,
+}
+
+/// What was found before. Views that look the same are judged once.
+#[derive(Default)]
+struct Judged {
+    states: Vec<FxHashMap<Visible, bool>>,
+    steps: FxHashMap<(Visible, Visible), Option<usize>>,
+    orphans: FxHashMap<u32, Option<String>>,
+    settled: FxHashMap<u32, Arc<str>>,
+}
+
+impl Judged {
+    fn new(rules: &Rules) -> Self {
+        Judged { states: rules.states.iter().map(|_| FxHashMap::default()).collect(), ..Judged::default() }
+    }
+}
+
+/// The numbers of all that a property can see: cluster and environment. (Environments that differ in what no
+/// property sees are judged more than once; there are few.)
+type Visible = (u32, u32);
+
+impl Subject {
+    pub(crate) fn new(setup: Setup, rules: Rules) -> Self {
+        let rules = Arc::new(rules);
+        let judged = Judged::new(&rules);
+        Subject { world: World::new(setup), rules, judged, ends: Arc::default(), bugs: Arc::default() }
+    }
+
+    /// The mistake in controller code that a message tells of.
+    pub(crate) fn bug(&self, message: &str) -> Option<Bug> {
+        let bugs = self.bugs.lock().unwrap_or_else(PoisonError::into_inner);
+        bugs.iter().find(|bug| bug.to_string() == message).cloned()
+    }
+
+    pub(crate) fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// The distinct sets of objects in which fair runs ended up.
+    pub(crate) fn ends(&self) -> Vec<String> {
+        let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        ends.sort();
+        ends
+    }
+
+    fn holds(&mut self, rule: usize, state: &Words) -> bool {
+        let visible = World::visible(state);
+        if let Some(known) = self.judged.states[rule].get(&visible) {
+            return *known;
+        }
+        let seen = self.world.seen(state);
+        let holds = (self.rules.states[rule].predicate)(&seen.view());
+        self.judged.states[rule].insert(visible, holds);
+        holds
+    }
+
+    /// The first rule on steps that is broken between two states.
+    fn broken_between(&mut self, before: &Words, after: &Words) -> Option<usize> {
+        if self.rules.steps.is_empty() {
+            return None;
+        }
+        let key = (World::visible(before), World::visible(after));
+        if key.0 == key.1 {
+            return None;
+        }
+        if let Some(known) = self.judged.steps.get(&key) {
+            return *known;
+        }
+        let (before, after) = (self.world.seen(before), self.world.seen(after));
+        let between = Between { before: before.view(), after: after.view() };
+        let broken = self.rules.steps.iter().position(|rule| (rule.predicate)(&between));
+        self.judged.steps.insert(key, broken);
+        broken
+    }
+
+    /// What must never happen, in words; nothing if the rule against it is switched off.
+    fn wrong(&self, wrong: u32) -> Option<String> {
+        let wrong = self.world.parts().wrongs.get(wrong).clone();
+        match &*wrong {
+            Wrong::AnotherObject { .. } if !self.demands(Oracle::SameObject) => None,
+            Wrong::AnotherObject { .. } => Some(said(Oracle::SameObject, &wrong.to_string())),
+            Wrong::Code(bug) => {
+                self.bugs.lock().unwrap_or_else(PoisonError::into_inner).push(bug.clone());
+                Some(bug.to_string())
+            }
+        }
+    }
+
+    fn demands(&self, oracle: Oracle) -> bool {
+        self.rules.oracles.contains(&oracle)
+    }
+
+    /// Judges where a fair run stays for ever; see [`Model::judge_end`].
+    fn judge(&mut self, states: &mut dyn Iterator<Item = Words>) -> Option<(usize, String)> {
+        let mut rest = Rest::default();
+        for (index, state) in states.enumerate() {
+            self.look_at_steps(&state, index, &mut rest);
+            if rest.odd.is_none() {
+                let odd = self.left_over(&state).or_else(|| self.other_result(&state));
+                rest.odd = odd.map(|message| (index, message));
+            }
+        }
+        // What explains the most comes first.
+        rest.restless.take().or_else(|| self.fails_for_ever(&rest)).or(rest.odd).or(rest.noisy)
+    }
+
+    fn fails_for_ever(&self, rest: &Rest) -> Option<(usize, String)> {
+        let (job, index) = rest.failing.iter().find(|(job, _)| !rest.succeeding.contains_key(job))?;
+        let target = self.world.parts().jobs.get(*job).target.to_string();
+        let message = format!("the reconcile of {target} fails, again and again");
+        self.demands(Oracle::CanSucceed).then(|| (*index, said(Oracle::CanSucceed, &message)))
+    }
+
+    fn left_over(&mut self, state: &Words) -> Option<String> {
+        if !self.demands(Oracle::NoOrphans) {
+            return None;
+        }
+        let world = &self.world;
+        let known = self.judged.orphans.entry(state[CLUSTER]).or_insert_with(|| {
+            let parts = world.parts();
+            oracle::orphan(parts.database.cluster(state[CLUSTER]), &parts.setup.processes)
+        });
+        known.as_ref().map(|message| said(Oracle::NoOrphans, message))
+    }
+
+    fn other_result(&mut self, state: &Words) -> Option<String> {
+        let world = &self.world;
+        let known = self.judged.settled.entry(state[CLUSTER]).or_insert_with(|| {
+            oracle::settled_objects(world.parts().database.cluster(state[CLUSTER])).into()
+        });
+        let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        if !ends.iter().any(|end| **end == **known) {
+            ends.push(known.to_string());
+        }
+        let differs = ends.first().is_some_and(|first| **first != **known);
+        drop(ends);
+        let racing = world.parts().scripts.len() > 1;
+        (differs && !racing && self.demands(Oracle::OneResult)).then(|| {
+            said(
+                Oracle::OneResult,
+                "it can end with other objects than a run with fewer faults, or in another order",
+            )
+        })
+    }
+
+    /// What happens in a state where fair runs stay: writes that change nothing, reconciles that fail.
+    fn look_at_steps(&mut self, state: &Words, index: usize, rest: &mut Rest) {
+        let mut actions = Vec::new();
+        self.world.actions(state, &mut actions);
+        for action in actions.into_iter().filter(|action| action.fault().is_none()) {
+            let step = self.world.perform(state, action);
+            if step.state[CLUSTER] != state[CLUSTER] && self.demands(Oracle::Converges) {
+                let message = said(Oracle::Converges, "the objects never come to rest");
+                rest.restless.get_or_insert((index, message));
+            }
+            if let Some(ending) = step.ending {
+                let failed = self.failed(ending.node);
+                let endings = if failed { &mut rest.failing } else { &mut rest.succeeding };
+                endings.entry(ending.job).or_insert(index);
+            }
+            if let Action::Deliver { .. } = action
+                && rest.noisy.is_none()
+                && self.demands(Oracle::QuietAtRest)
+                && let Some((_, ask)) = step.met
+                && let Some(write) = self.unconditional_write(ask)
+            {
+                rest.noisy =
+                    Some((index, said(Oracle::QuietAtRest, &format!("it goes on sending `{write}`"))));
+            }
+        }
+    }
+
+    fn failed(&self, node: u32) -> bool {
+        match &self.world.parts().steps.node(node).next {
+            NodeNext::End(ended) => {
+                matches!(ended.verdict, Verdict::Failed { .. } | Verdict::Conflict { .. })
+            }
+            _ => false,
+        }
+    }
+
+    /// A write that is sent even if nothing is to change.
+    fn unconditional_write(&self, ask: u32) -> Option<String> {
+        match &**self.world.parts().asks.get(ask) {
+            Ask::Api { request, shortcut: Shortcut::None } if request.verb.is_write() => {
+                Some(crate::show::request(request))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What was seen of a set of states in which fair runs stay.
+#[derive(Default)]
+struct Rest {
+    /// Where an object changes.
+    restless: Option<(usize, String)>,
+    /// Where objects are left over, or others than in another end.
+    odd: Option<(usize, String)>,
+    /// Jobs whose reconciles end well, and those that fail, with the state where it was seen.
+    succeeding: BTreeMap<u32, usize>,
+    failing: BTreeMap<u32, usize>,
+    /// A write that is sent although nothing is to change.
+    noisy: Option<(usize, String)>,
+}
+
+fn said(oracle: Oracle, message: &str) -> String {
+    format!("\"{oracle}\": {message}")
+}
+
+impl Clone for Subject {
+    fn clone(&self) -> Self {
+        Subject {
+            world: self.world.clone(),
+            rules: self.rules.clone(),
+            judged: Judged::new(&self.rules),
+            ends: self.ends.clone(),
+            bugs: self.bugs.clone(),
+        }
+    }
+}
+
+impl Model for Subject {
+    type State = Words;
+    type Action = Move;
+
+    fn width(&self) -> usize {
+        self.world.width()
+    }
+
+    fn encode(&mut self, state: &Words, words: &mut [u32]) {
+        words.copy_from_slice(&state[..words.len()]);
+    }
+
+    fn decode(&mut self, words: &[u32]) -> Words {
+        let mut state = Words::default();
+        state[..words.len()].copy_from_slice(words);
+        state
+    }
+
+    fn initial(&mut self) -> Vec<Words> {
+        vec![self.world.initial()]
+    }
+
+    fn actions(&mut self, state: &Words, actions: &mut Vec<Move>) {
+        self.world.moves(state, actions);
+    }
+
+    fn next(&mut self, state: &Words, action: &Move) -> Next<Words> {
+        let (next, wrong) = self.world.make(state, action);
+        if let Some(wrong) = wrong
+            && let Some(message) = self.wrong(wrong)
+        {
+            return Next::Wrong(message);
+        }
+        match self.broken_between(state, &next) {
+            Some(rule) => Next::Wrong(format!("never between \"{}\" happens", self.rules.steps[rule].name)),
+            None => Next::State(next),
+        }
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        let rules = self.rules.states.iter().enumerate();
+        rules
+            .map(|(index, rule)| {
+                let holds = move |subject: &mut Subject, state: &Words| subject.holds(index, state);
+                match rule.kind {
+                    PropertyKind::Always => Property::always(&rule.name, holds),
+                    PropertyKind::Eventually => Property::eventually(&rule.name, holds),
+                    PropertyKind::Sometimes => Property::sometimes(&rule.name, holds),
+                }
+            })
+            .collect()
+    }
+
+    fn describe(&mut self, state: &Words, action: &Move) -> TraceStep {
+        narrate::describe(&mut self.world, state, action.action)
+    }
+
+    fn is_fault(&self, action: &Move) -> bool {
+        action.action.fault().is_some()
+    }
+
+    fn kinds(&self) -> &'static [&'static str] {
+        &KINDS
+    }
+
+    fn kind(&self, action: &Move) -> usize {
+        action.action.kind()
+    }
+
+    fn actor(&self, action: &Move) -> usize {
+        // Each process is somebody; so is each kind of what else happens.
+        action.action.process().unwrap_or_else(|| self.world.controllers() + action.action.kind())
+    }
+
+    fn may_go_first(&mut self, state: &Words, actions: &[Move]) -> Option<usize> {
+        self.world.undisturbed_answer(state, actions)
+    }
+
+    fn symmetries(&self) -> usize {
+        self.world.exchanges()
+    }
+
+    fn mirror(&mut self, state: &Words, symmetry: usize) -> Words {
+        self.world.mirror(state, symmetry)
+    }
+
+    fn judge_end(&mut self, states: &mut dyn Iterator<Item = Words>) -> Option<(usize, String)> {
+        self.judge(states)
+    }
+
+    fn unjudged(&self) -> Self {
+        Subject { ends: Arc::default(), ..self.clone() }
+    }
+
+    fn afresh(&self) -> Self {
+        Subject { world: self.world.afresh(), ends: Arc::default(), ..self.clone() }
+    }
+
+    fn bytes(&self) -> usize {
+        self.world.parts().bytes()
+    }
+}

@@ -1,0 +1,55 @@
+//! Traces: how a system got from its first state to where something is wrong, and the ways to show it.
+
+mod counterexample;
+mod html;
+mod mermaid;
+mod text;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+#[cfg(test)]
+pub(crate) use counterexample::tests::sample as counterexample_sample;
+pub use counterexample::{Counterexample, FORMAT, InitialObject, ReadError, Wrong, WrongKind};
+
+/// A sequence of steps, for people.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trace {
+    /// The steps, in order.
+    pub steps: Vec<TraceStep>,
+}
+
+/// One step of a trace.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceStep {
+    /// Names the action among all that are possible at that point, so that the step can be taken again.
+    pub action: String,
+    /// Who did it.
+    pub actor: String,
+    /// Who it was done to, if somebody else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receiver: Option<String>,
+    /// What it did, in words.
+    pub text: String,
+    /// The name of the fault, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+    /// What it did to objects.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<ObjectChange>,
+}
+
+/// What a step did to an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ObjectChange {
+    /// `configmaps default/cm1`.
+    pub object: String,
+    /// In one line: `+ configmaps default/cm1`.
+    pub summary: String,
+    /// As it was; absent if it was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Value>,
+    /// As it is now; absent if it is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Value>,
+}

@@ -1,0 +1,173 @@
+//! What can happen in a state.
+
+use windlass::Shortcut;
+
+use super::{CLUSTER, HOSTS, MenuSlot, Words, World};
+use crate::action::{Action, Oddity, Place};
+use crate::host::network::Network;
+
+/// What must be so on the network for an action of a controller to be possible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Condition {
+    /// Nothing.
+    Free,
+    /// Nothing that this process sent earlier is still on its way.
+    InTurn,
+    /// Something that this process sent earlier is still on its way.
+    Overtaking,
+    /// This message may arrive once more.
+    Copied(u32),
+}
+
+impl Condition {
+    pub(crate) fn holds(self, network: &Network, process: usize) -> bool {
+        match self {
+            Condition::Free => true,
+            Condition::InTurn => !network.has_late(process),
+            Condition::Overtaking => network.has_late(process),
+            Condition::Copied(message) => network.copies.contains(&message),
+        }
+    }
+}
+
+impl World {
+    /// Everything that can happen next, in a fixed order.
+    pub(crate) fn actions(&mut self, state: &Words, actions: &mut Vec<Action>) {
+        let mut possible = Vec::new();
+        for process in 0..self.controllers() {
+            self.host_actions(state, process, &mut possible);
+            let network = self.network(state);
+            let now = possible.drain(..).filter(|(_, condition)| condition.holds(network, process));
+            actions.extend(now.map(|(action, _)| action));
+        }
+        self.common_actions(state, actions);
+    }
+
+    /// What clients, the network and the cluster's own controllers can do.
+    pub(crate) fn common_actions(&mut self, state: &Words, actions: &mut Vec<Action>) {
+        for script in 0..self.script_lengths.len() {
+            if self.env(state).scripts[script] < self.script_lengths[script] {
+                actions.push(Action::Client { script: script as u8 });
+            }
+        }
+        self.late_actions(state, actions);
+        if self.faults().duplicates {
+            self.duplicate_actions(state, actions);
+        }
+        let collections = self.collections(state[CLUSTER]).len();
+        actions.extend((0..collections as u16).map(|index| Action::Collect { index }));
+    }
+
+    /// What a process can do, whatever is on the network, with what must be so there.
+    pub(crate) fn host_actions(
+        &mut self,
+        state: &Words,
+        process: usize,
+        possible: &mut Vec<(Action, Condition)>,
+    ) {
+        let menu = self.menu(state[HOSTS + process]).clone();
+        let controller = process as u8;
+        let watches = !self.is_cut(state, process, 0);
+        let mut actions = Vec::new();
+        if watches {
+            actions.extend(menu.fresh.iter().map(|job| Action::Notify { controller, job: *job }));
+        }
+        actions.extend(menu.timers.iter().map(|job| Action::Timer { controller, job: *job }));
+        if watches {
+            actions.extend(menu.again.iter().map(|job| Action::NotifyAgain { controller, job: *job }));
+            self.view_actions(state, process, &mut actions);
+        }
+        if menu.can_start {
+            actions.push(Action::Start { controller });
+        }
+        possible.extend(actions.drain(..).map(|action| (action, Condition::Free)));
+        for slot in &menu.slots {
+            self.slot_actions(state, process, slot, possible);
+        }
+        self.crash_actions(state, process, &mut actions);
+        if watches {
+            self.gap_actions(state, process, &mut actions);
+        }
+        self.clock_actions(state, process, &mut actions);
+        if self.faults().most.partitions > 0 {
+            self.partition_actions(state, process, &mut actions);
+        }
+        possible.extend(actions.into_iter().map(|action| (action, Condition::Free)));
+    }
+
+    fn slot_actions(
+        &mut self,
+        state: &Words,
+        process: usize,
+        slot: &MenuSlot,
+        possible: &mut Vec<(Action, Condition)>,
+    ) {
+        let place = Place { controller: process as u8, active: slot.active, slot: slot.slot };
+        let mut free = |action| possible.push((action, Condition::Free));
+        if self.is_cut(state, process, slot.peer) {
+            free(Action::Timeout { place });
+            return;
+        }
+        let left = self.env(state).left;
+        if !slot.delivered {
+            if left.lost_requests > 0 {
+                free(Action::LoseRequest { place });
+            }
+            if left.errors > 0 {
+                free(Action::Error { place });
+            }
+            let stale = self.is_stale(state, process, slot);
+            let oddity = if stale { Oddity::Stale } else { Oddity::Regular };
+            possible.push((Action::Deliver { place, oddity }, Condition::InTurn));
+            if self.faults().reorders {
+                // That a read overtakes something is no harm by itself.
+                let oddity = if slot.effect { Oddity::Overtakes } else { oddity };
+                possible.push((Action::Deliver { place, oddity }, Condition::Overtaking));
+            }
+            return;
+        }
+        (0..slot.replies).for_each(|reply| free(Action::Reply { place, reply }));
+        if slot.replies > 0 && left.lost_replies > 0 {
+            free(Action::LoseReply { place });
+        }
+        possible.push((Action::DeliverAgain { place }, Condition::Copied(slot.message)));
+    }
+
+    /// Whether a delivery is answered from a view that is behind, and differently for it.
+    fn is_stale(&mut self, state: &Words, process: usize, slot: &MenuSlot) -> bool {
+        let behind = self.menu(state[HOSTS + process]).behind;
+        if behind == 0 || slot.peer != 0 || slot.shortcut == Shortcut::None {
+            return false;
+        }
+        let view = self.view_of(state, behind);
+        let (seen, real) = (self.effect(view, slot.ask), self.effect(state[CLUSTER], slot.ask));
+        match slot.shortcut {
+            Shortcut::SkipIfUnchanged => !seen.changed && seen.answer != real.answer,
+            _ => seen.answer != real.answer,
+        }
+    }
+
+    fn late_actions(&mut self, state: &Words, actions: &mut Vec<Action>) {
+        let late = self.network(state).late.clone();
+        let reorders = self.faults().reorders;
+        for (index, message) in late.iter().enumerate() {
+            let (earlier, sender) = (&late[..index], message.0);
+            // Without reordering, the messages of one sender arrive in turn; and equal messages do the same.
+            let in_turn = reorders || earlier.iter().all(|(known, _)| *known != sender);
+            if in_turn && !earlier.contains(message) && self.is_connected(state, message.1) {
+                actions.push(Action::Late { index: index as u16 });
+            }
+        }
+    }
+
+    /// Whether a controller cannot reach a peer.
+    pub(crate) fn is_cut(&mut self, state: &Words, process: usize, peer: usize) -> bool {
+        self.env(state).cuts.contains(&(process, peer))
+    }
+
+    /// Whether nothing holds up a message.
+    pub(crate) fn is_connected(&mut self, state: &Words, message: u32) -> bool {
+        let facts = self.message(message);
+        !self.is_cut(state, facts.sender, facts.peer)
+    }
+}

@@ -1,0 +1,204 @@
+//! What one worker remembers, so that it need not ask for what it has met before.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::canonical::CanonicalMemory;
+use super::menu::{Menu, MenuSlot};
+use super::ops::{HostOp, HostStep, NetworkOp};
+use super::parts::{Effect, MessageFacts};
+use super::plan::Plans;
+use super::symmetry::MirrorMemory;
+use super::{CLUSTER, ENVIRONMENT, HOSTS, NETWORK, Step, Words, World};
+use crate::action::Place;
+use crate::fault::Budget;
+use crate::host::database::Collection;
+use crate::host::environment::{EnvOp, Environment};
+use crate::host::network::Network;
+
+/// Tables by the numbers of parts, and results of steps on them.
+#[derive(Default)]
+pub(crate) struct Memory {
+    menus: Vec<Option<Arc<Menu>>>,
+    networks: Vec<Option<Network>>,
+    environments: Vec<Option<Arc<Environment>>>,
+    messages: Vec<Option<MessageFacts>>,
+    collections: Vec<Option<Arc<[Collection]>>>,
+    effects: FxHashMap<(u32, u32), Effect>,
+    calls: FxHashMap<(u32, u32), (u32, u32)>,
+    host_ops: FxHashMap<(u32, HostOp), HostStep>,
+    network_ops: FxHashMap<(u32, NetworkOp), u32>,
+    env_ops: FxHashMap<(u32, EnvOp), u32>,
+    marks: FxHashMap<u32, Arc<Vec<u32>>>,
+    relists: FxHashMap<(u32, u32), u32>,
+    differences: FxHashMap<(u32, u32, u32), u32>,
+    other_objects: FxHashMap<(u32, u32), Option<u32>>,
+    pub(crate) plans: Plans,
+    pub(crate) canonical: CanonicalMemory,
+    pub(crate) mirrors: MirrorMemory,
+}
+
+/// The entry of a number, made when it is first asked for.
+fn entry<T>(table: &mut Vec<Option<T>>, number: u32, make: impl FnOnce() -> T) -> &T {
+    let place = number as usize;
+    if place >= table.len() {
+        table.resize_with((place + 1).next_power_of_two(), || None);
+    }
+    table[place].get_or_insert_with(make)
+}
+
+impl Memory {
+    /// A network that was asked for before.
+    pub(crate) fn known_network(&self, network: u32) -> &Network {
+        self.networks.get(network as usize).and_then(Option::as_ref).expect("it was asked for")
+    }
+}
+
+impl World {
+    pub(crate) fn menu(&mut self, host: u32) -> &Arc<Menu> {
+        let parts = &self.parts;
+        entry(&mut self.memory.menus, host, || Arc::new(super::lock(parts).menu(host)))
+    }
+
+    pub(crate) fn menu_slot(&mut self, step: &Step, place: Place) -> &MenuSlot {
+        let menu = self.menu(step.state[HOSTS + place.process()]);
+        let found = menu.slots.iter().find(|slot| (slot.active, slot.slot) == (place.active, place.slot));
+        found.expect("an action is about an ask that waits")
+    }
+
+    pub(crate) fn network(&mut self, state: &Words) -> &Network {
+        let (parts, network) = (&self.parts, state[NETWORK]);
+        // A copy of its own: workers that count references to the same value get in each other's way.
+        let make = || (**super::lock(parts).networks.get(network)).clone();
+        entry(&mut self.memory.networks, network, make)
+    }
+
+    pub(crate) fn env(&mut self, state: &Words) -> &Arc<Environment> {
+        let (parts, environment) = (&self.parts, state[ENVIRONMENT]);
+        let make = || Arc::new((**super::lock(parts).environments.get(environment)).clone());
+        entry(&mut self.memory.environments, environment, make)
+    }
+
+    pub(crate) fn message(&mut self, message: u32) -> MessageFacts {
+        let parts = &self.parts;
+        *entry(&mut self.memory.messages, message, || super::lock(parts).message_facts(message))
+    }
+
+    pub(crate) fn collections(&mut self, cluster: u32) -> &Arc<[Collection]> {
+        let parts = &self.parts;
+        entry(&mut self.memory.collections, cluster, || {
+            let mut parts = super::lock(parts);
+            let parts = &mut *parts;
+            parts.database.collections(cluster, &mut parts.asks)
+        })
+    }
+
+    /// What a request does to a cluster.
+    pub(crate) fn effect(&mut self, cluster: u32, ask: u32) -> Effect {
+        let parts = &self.parts;
+        *self.memory.effects.entry((cluster, ask)).or_insert_with(|| super::lock(parts).effect(cluster, ask))
+    }
+
+    /// What a call does to the services: their states afterwards, and the answer.
+    pub(crate) fn call(&mut self, services: u32, ask: u32) -> (u32, u32) {
+        let parts = &self.parts;
+        *self.memory.calls.entry((services, ask)).or_insert_with(|| super::lock(parts).call(services, ask))
+    }
+
+    /// Another process's state after an operation that ends no reconcile.
+    pub(crate) fn host_after(&mut self, state: &Words, process: usize, op: HostOp) -> u32 {
+        let (parts, word) = (&self.parts, state[HOSTS + process]);
+        let done = self.memory.host_ops.entry((word, op));
+        done.or_insert_with(|| super::lock(parts).host_op(word, process, op)).host
+    }
+
+    /// Changes a controller's state.
+    pub(crate) fn host_op(&mut self, step: &mut Step, controller: usize, op: HostOp) {
+        if let Some(deferred) = &mut self.deferred
+            && deferred.process != Some(controller)
+        {
+            deferred.host_ops.push((controller as u8, op));
+            return;
+        }
+        let word = &mut step.state[HOSTS + controller];
+        let parts = &self.parts;
+        let done = self.memory.host_ops.entry((*word, op));
+        let done = *done.or_insert_with(|| super::lock(parts).host_op(*word, controller, op));
+        *word = done.host;
+        step.wrong = step.wrong.or(done.wrong);
+        if let Some(ending) = done.ending {
+            step.ending = Some(ending);
+            if ending.done && self.clock_limit > 0 {
+                self.env_op(step, EnvOp::Tick { job: ending.job, limit: self.clock_limit });
+            }
+        }
+    }
+
+    pub(crate) fn network_op(&mut self, network: u32, op: NetworkOp) -> u32 {
+        if let Some(deferred) = &mut self.deferred
+            && deferred.process.is_some()
+        {
+            deferred.network_ops.push(op);
+            return network;
+        }
+        let parts = &self.parts;
+        let known = self.memory.network_ops.entry((network, op));
+        *known.or_insert_with(|| super::lock(parts).network_op(network, op))
+    }
+
+    pub(crate) fn env_op(&mut self, step: &mut Step, op: EnvOp) {
+        let word = &mut step.state[ENVIRONMENT];
+        let parts = &self.parts;
+        let known = self.memory.env_ops.entry((*word, op));
+        *word = *known.or_insert_with(|| {
+            let mut parts = super::lock(parts);
+            let after = parts.environments.get(*word).after(op);
+            parts.environments.id(after)
+        });
+    }
+
+    /// A fault strikes.
+    pub(crate) fn spend(&mut self, step: &mut Step, strike: impl FnOnce(&mut Budget)) {
+        let mut left = self.env(&step.state).left;
+        strike(&mut left);
+        self.env_op(step, EnvOp::Spend(left));
+    }
+
+    /// The sets of jobs that a change concerns, one per process.
+    pub(crate) fn marks(&mut self, marks: u32) -> &Arc<Vec<u32>> {
+        let parts = &self.parts;
+        let known = self.memory.marks.entry(marks);
+        known.or_insert_with(|| Arc::new((**super::lock(parts).marks.get(marks)).clone()))
+    }
+
+    /// The jobs that a process is told of when it starts to watch a view.
+    pub(crate) fn relist(&mut self, state: &Words, controller: usize, behind: u8) -> u32 {
+        let cluster = self.view_of(state, behind);
+        let parts = &self.parts;
+        let known = self.memory.relists.entry((cluster, controller as u32));
+        *known.or_insert_with(|| super::lock(parts).relist(cluster, controller))
+    }
+
+    /// The jobs that the differences of two clusters concern.
+    pub(crate) fn jobs_between(&mut self, before: u32, after: u32, controller: usize) -> u32 {
+        let parts = &self.parts;
+        let known = self.memory.differences.entry((before, after, controller as u32));
+        *known.or_insert_with(|| super::lock(parts).jobs_between(before, after, controller))
+    }
+
+    /// Whether a message, delivered now, changes another object than its sender decided on.
+    pub(crate) fn hits_another_object(&mut self, state: &Words, message: u32) -> Option<u32> {
+        let (parts, cluster) = (&self.parts, state[CLUSTER]);
+        let known = self.memory.other_objects.entry((cluster, message));
+        *known.or_insert_with(|| super::lock(parts).hits_another_object(cluster, message))
+    }
+
+    pub(crate) fn timeout_answer(&mut self, message: u32) -> u32 {
+        self.parts().timeout_answer(message)
+    }
+
+    pub(crate) fn unavailable_answer(&mut self, message: u32) -> u32 {
+        self.parts().unavailable_answer(message)
+    }
+}

@@ -1,0 +1,37 @@
+//! What can happen at a controller, worked out once per state of the controller.
+
+use windlass::Shortcut;
+
+/// What a controller's state offers.
+#[derive(Debug)]
+pub(crate) struct Menu {
+    /// Jobs that the watch can tell of.
+    pub(crate) fresh: Vec<u32>,
+    /// Jobs that it can tell of again.
+    pub(crate) again: Vec<u32>,
+    /// Jobs whose timers can go off.
+    pub(crate) timers: Vec<u32>,
+    /// Whether a reconcile can start.
+    pub(crate) can_start: bool,
+    /// The asks that wait for an answer.
+    pub(crate) slots: Vec<MenuSlot>,
+    /// How many writes its view is behind.
+    pub(crate) behind: u8,
+}
+
+/// An ask that waits for an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MenuSlot {
+    pub(crate) active: u8,
+    pub(crate) slot: u8,
+    pub(crate) message: u32,
+    pub(crate) ask: u32,
+    /// 0 is the API server; the services follow.
+    pub(crate) peer: usize,
+    pub(crate) delivered: bool,
+    /// How many answers are on their way back.
+    pub(crate) replies: u8,
+    /// Whether it can change anything.
+    pub(crate) effect: bool,
+    pub(crate) shortcut: Shortcut,
+}

@@ -1,0 +1,172 @@
+//! The world: all hosts together. A state is a tuple of numbers, each naming an interned part.
+//!
+//! `parts` knows what every part is and does; `memory` is what one worker remembers of it, so that a step costs a few
+//! look-ups; `actions` says what can happen, `perform` makes it happen, `plan` remembers both together.
+
+mod actions;
+mod canonical;
+mod memory;
+mod menu;
+mod ops;
+mod parts;
+mod perform;
+mod plan;
+mod reduce;
+mod seen;
+mod symmetry;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+pub(crate) use menu::MenuSlot;
+pub(crate) use ops::{HostOp, NetworkOp, Wrong};
+pub(crate) use parts::{Parts, Setup};
+pub(crate) use plan::Move;
+
+pub(crate) use crate::host::environment::EnvOp;
+use crate::reductions::Reductions;
+use memory::Memory;
+
+/// The places of the parts in a state.
+pub(crate) const CLUSTER: usize = 0;
+pub(crate) const NETWORK: usize = 1;
+pub(crate) const ENVIRONMENT: usize = 2;
+/// The first controller process; the others follow.
+pub(crate) const HOSTS: usize = 3;
+/// The most controller processes that a world can have.
+pub(crate) const MOST_PROCESSES: usize = 13;
+
+/// A state of the world. Words beyond the last process are 0.
+pub(crate) type Words = [u32; HOSTS + MOST_PROCESSES];
+
+/// The world as one worker sees it. A clone shares the parts and begins with an empty memory of its own.
+pub(crate) struct World {
+    parts: Arc<Mutex<Parts>>,
+    plans: Arc<Mutex<plan::SharedPlans>>,
+    processes: usize,
+    memory: Memory,
+    faults: crate::fault::Faults,
+    clock_limit: u32,
+    peers: usize,
+    script_lengths: Arc<[usize]>,
+    /// Collects what a step does to parts that a plan leaves open.
+    deferred: Option<plan::Deferred>,
+    reductions: Reductions,
+    initial: Words,
+    /// In how many ways names can change places.
+    exchanges: usize,
+}
+
+/// A step of the world under way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    pub(crate) state: Words,
+    /// The answer that was given, for traces.
+    pub(crate) answer: Option<u32>,
+    /// The cluster and the ask that met, for traces.
+    pub(crate) met: Option<(u32, u32)>,
+    /// A reconcile that came to its end.
+    pub(crate) ending: Option<ops::Ending>,
+    /// Something that must never happen.
+    pub(crate) wrong: Option<u32>,
+}
+
+impl World {
+    pub(crate) fn new(setup: Setup) -> Self {
+        assert!(
+            setup.processes.len() <= MOST_PROCESSES,
+            "a world has at most {MOST_PROCESSES} controller processes, not {}",
+            setup.processes.len()
+        );
+        let mut initial = Words::default();
+        let (processes, faults, clock_limit) =
+            (setup.processes.len(), setup.faults.clone(), setup.clock_limit);
+        let (peers, reductions) = (1 + setup.services.len(), setup.reductions);
+        let script_lengths = setup.scripts.iter().map(Vec::len).collect();
+        let mut parts = Parts::new(setup);
+        let words = parts.initial();
+        initial[..words.len()].copy_from_slice(&words);
+        World {
+            processes,
+            faults,
+            clock_limit,
+            peers,
+            script_lengths,
+            deferred: None,
+            reductions,
+            exchanges: parts.mirrors.exchanges.len(),
+            initial,
+            parts: Arc::new(Mutex::new(parts)),
+            plans: Arc::new(Mutex::new(plan::SharedPlans::new())),
+            memory: Memory::default(),
+        }
+    }
+
+    /// The same world with no parts known yet.
+    pub(crate) fn afresh(&self) -> Self {
+        World::new(self.parts().setup.clone())
+    }
+
+    /// What all workers share.
+    pub(crate) fn parts(&self) -> MutexGuard<'_, Parts> {
+        lock(&self.parts)
+    }
+
+    /// The name of a process: that of its controller, numbered if there are several of it.
+    pub(crate) fn process_name(&self, process: usize) -> String {
+        let parts = self.parts();
+        let name = parts.setup.processes[process].name();
+        let alike = parts.setup.processes[..process].iter().filter(|earlier| earlier.name() == name).count();
+        if alike == 0 { name.to_owned() } else { format!("{name}#{}", alike + 1) }
+    }
+
+    pub(crate) fn width(&self) -> usize {
+        HOSTS + self.processes
+    }
+
+    /// How many controller processes there are.
+    pub(crate) fn controllers(&self) -> usize {
+        self.processes
+    }
+
+    pub(crate) fn faults(&self) -> &crate::fault::Faults {
+        &self.faults
+    }
+
+    /// How many peers a controller has: the API server and the services.
+    pub(crate) fn peers(&self) -> usize {
+        self.peers
+    }
+
+    pub(crate) fn initial(&self) -> Words {
+        self.initial
+    }
+
+    /// In how many ways names can change places.
+    pub(crate) fn exchanges(&self) -> usize {
+        self.exchanges
+    }
+}
+
+impl Clone for World {
+    fn clone(&self) -> Self {
+        World {
+            parts: self.parts.clone(),
+            plans: self.plans.clone(),
+            processes: self.processes,
+            memory: Memory::default(),
+            faults: self.faults.clone(),
+            clock_limit: self.clock_limit,
+            peers: self.peers,
+            script_lengths: self.script_lengths.clone(),
+            deferred: None,
+            reductions: self.reductions,
+            initial: self.initial,
+            exchanges: self.exchanges,
+        }
+    }
+}
+
+fn lock(parts: &Mutex<Parts>) -> MutexGuard<'_, Parts> {
+    // A worker that panicked has left nothing half done here: every part is added in one step.
+    parts.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,548 @@
+//! The memory of the world: every part that a state can be made of, and what the hosts do with them.
+//!
+//! All workers share one. It is asked only for what a worker has not met before.
+
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use windlass::{Answer, Ask, CallError, Cause, Controller, Shortcut, Trigger, Verdict};
+use windlass_model::{Change, Cluster, Key, Reason, Response, Status, Store, Timestamp, Verb, object};
+
+use super::canonical::Ledger;
+use super::menu::{Menu, MenuSlot};
+use super::ops::{Ending, HostOp, HostStep, NetworkOp, Wrong};
+use super::symmetry::Mirrors;
+use crate::fault::Faults;
+use crate::host::client::ClientEvent;
+use crate::host::controller::{Active, Host, Slot, insert, remove};
+use crate::host::database::{Database, insists, key_of, plain};
+use crate::host::environment::Environment;
+use crate::host::network::{Message, Network};
+use crate::host::service::{Respond, ServiceStates, Services};
+use crate::intern::Interner;
+use crate::reductions::Reductions;
+use crate::steps::{Job, NodeNext, Steps};
+
+/// The message that stands for a question about the time.
+pub(crate) const NO_MESSAGE: u32 = 0;
+
+/// What a world is made of.
+#[derive(Clone)]
+pub(crate) struct Setup {
+    /// One per process: a controller with several replicas is there several times.
+    pub(crate) processes: Vec<Controller>,
+    pub(crate) faults: Faults,
+    pub(crate) cluster: Cluster,
+    pub(crate) scripts: Vec<Vec<ClientEvent>>,
+    pub(crate) services: BTreeMap<String, Respond>,
+    pub(crate) service_states: ServiceStates,
+    pub(crate) clock_limit: u32,
+    /// How many objects a process reconciles at the same time.
+    pub(crate) workers: usize,
+    pub(crate) reductions: Reductions,
+    /// Names of objects that are alike.
+    pub(crate) alike: Vec<Vec<String>>,
+}
+
+/// What a request does, in numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Effect {
+    /// The cluster afterwards.
+    pub(crate) cluster: u32,
+    pub(crate) answer: u32,
+    /// Which jobs of which controllers it concerns.
+    pub(crate) marks: u32,
+    /// Whether anything changed.
+    pub(crate) changed: bool,
+}
+
+/// What hot paths must know of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MessageFacts {
+    pub(crate) sender: usize,
+    pub(crate) ask: u32,
+    /// 0 is the API server; the services follow.
+    pub(crate) peer: usize,
+    /// Whether it is known which object it is meant for, while the request itself does not insist on it.
+    pub(crate) decided: bool,
+}
+
+pub(crate) struct Parts {
+    pub(crate) setup: Setup,
+    pub(crate) database: Database,
+    pub(crate) services: Services,
+    pub(crate) steps: Steps,
+    pub(crate) asks: Interner<Ask>,
+    pub(crate) answers: Interner<Answer>,
+    pub(crate) jobs: Interner<Job>,
+    pub(crate) job_sets: Interner<Vec<u32>>,
+    /// Per process, the number of a set of jobs.
+    pub(crate) marks: Interner<Vec<u32>>,
+    pub(crate) messages: Interner<Message>,
+    pub(crate) hosts: Interner<Host>,
+    pub(crate) networks: Interner<Network>,
+    pub(crate) environments: Interner<Environment>,
+    pub(crate) wrongs: Interner<Wrong>,
+    /// What the clients' scripts do, as numbers of asks.
+    pub(crate) scripts: Vec<Vec<u32>>,
+    /// Where in a reconcile crashes struck: the state, and the request that was under way.
+    pub(crate) crash_points: BTreeSet<String>,
+    pub(crate) ledger: Ledger,
+    pub(crate) mirrors: Mirrors,
+    now: Timestamp,
+}
+
+impl Parts {
+    pub(crate) fn new(setup: Setup) -> Self {
+        let mut asks = Interner::new();
+        let mut number = |event: &ClientEvent| asks.id(plain(event.0.clone()));
+        let scripts = setup.scripts.iter().map(|script| script.iter().map(&mut number).collect()).collect();
+        let mut messages = Interner::new();
+        messages.id(Message { sender: usize::MAX, ask: u32::MAX, decided_on: None });
+        let mut marks = Interner::new();
+        marks.id(Vec::new());
+        Parts {
+            steps: Steps::new(setup.processes.clone()),
+            database: Database::new(setup.reductions.versions),
+            services: Services::new(setup.services.clone()),
+            asks,
+            answers: Interner::new(),
+            jobs: Interner::new(),
+            job_sets: Interner::new(),
+            marks,
+            messages,
+            hosts: Interner::new(),
+            networks: Interner::new(),
+            environments: Interner::new(),
+            wrongs: Interner::new(),
+            scripts,
+            crash_points: BTreeSet::new(),
+            ledger: Ledger::new(),
+            mirrors: Mirrors::default(),
+            now: setup.cluster.now(),
+            setup,
+        }
+    }
+
+    /// The words of the first state, in the order of a state.
+    pub(crate) fn initial(&mut self) -> Vec<u32> {
+        let cluster = self.database.id(self.setup.cluster.clone());
+        let environment = Environment {
+            left: self.setup.faults.most,
+            scripts: vec![0; self.scripts.len()],
+            services: self.services.states.id(self.setup.service_states.clone()),
+            ..Environment::default()
+        };
+        let mut words =
+            vec![cluster, self.networks.id(Network::default()), self.environments.id(environment)];
+        for process in 0..self.setup.processes.len() {
+            let listed = self.relist(cluster, process);
+            let fresh = (**self.job_sets.get(listed)).clone();
+            words.push(self.hosts.id(Host { fresh, ..Host::default() }));
+        }
+        if self.setup.reductions.symmetry {
+            let alike = self.setup.alike.clone();
+            self.find_symmetries(&alike, cluster, words[2]);
+        }
+        words
+    }
+
+    /// What a worker wants to know of a controller's state.
+    pub(crate) fn menu(&self, host: u32) -> Menu {
+        let host = self.hosts.get(host);
+        let mut slots = Vec::new();
+        for (active, reconcile) in host.active.iter().enumerate() {
+            for (number, slot) in reconcile.slots.iter().enumerate().filter(|(_, slot)| slot.answer.is_none())
+            {
+                slots.push(self.menu_slot(active as u8, number as u8, slot));
+            }
+        }
+        // Where news is still to come, telling old news first and new news later is the same as the
+        // other way round.
+        let again = host.told.iter().filter(|job| !host.queue.contains(job) && !host.fresh.contains(job));
+        Menu {
+            fresh: host.fresh.clone(),
+            again: if self.setup.faults.duplicates { again.copied().collect() } else { Vec::new() },
+            timers: host.timers.clone(),
+            can_start: host.first_to_start(self.setup.workers).is_some(),
+            slots,
+            behind: host.behind,
+        }
+    }
+
+    fn menu_slot(&self, active: u8, number: u8, slot: &Slot) -> MenuSlot {
+        let facts = self.message_facts(slot.message);
+        let ask = self.asks.get(facts.ask);
+        let shortcut = match &**ask {
+            Ask::Api { shortcut, .. } => *shortcut,
+            _ => Shortcut::None,
+        };
+        MenuSlot {
+            active,
+            slot: number,
+            message: slot.message,
+            ask: facts.ask,
+            peer: facts.peer,
+            delivered: slot.delivered,
+            replies: slot.replies.len() as u8,
+            effect: ask.has_effect(),
+            shortcut,
+        }
+    }
+
+    pub(crate) fn message_facts(&self, message: u32) -> MessageFacts {
+        let message = self.messages.get(message);
+        let peer = match &**self.asks.get(message.ask) {
+            Ask::Call { service, .. } => {
+                let known = self.setup.service_states.keys().position(|name| name == service);
+                1 + known.unwrap_or(self.setup.service_states.len())
+            }
+            _ => 0,
+        };
+        MessageFacts { sender: message.sender, ask: message.ask, peer, decided: message.decided_on.is_some() }
+    }
+
+    /// What a request does to a cluster, for the first time.
+    pub(crate) fn effect(&mut self, cluster: u32, ask: u32) -> Effect {
+        if !self.mirrors.exchanges.is_empty() {
+            self.compare_effects(cluster, ask);
+        }
+        self.effect_of(cluster, ask)
+    }
+
+    pub(crate) fn effect_of(&mut self, cluster: u32, ask: u32) -> Effect {
+        let applied = self.database.apply(cluster, ask, &self.asks, &mut self.answers);
+        let marks = if applied.changes.is_empty() { 0 } else { self.marks_of(&applied.changes) };
+        Effect {
+            cluster: applied.cluster,
+            answer: applied.answer,
+            marks,
+            changed: !applied.changes.is_empty(),
+        }
+    }
+
+    /// What a call does to the services: their states afterwards, and the answer.
+    pub(crate) fn call(&mut self, services: u32, ask: u32) -> (u32, u32) {
+        self.compare_calls(services, ask);
+        self.services.apply(services, ask, &self.asks, &mut self.answers)
+    }
+
+    fn marks_of(&mut self, changes: &[Change]) -> u32 {
+        let sets = (0..self.setup.processes.len()).map(|process| self.jobs_for(process, changes)).collect();
+        self.marks.id(sets)
+    }
+
+    /// The number of the set of jobs that some changes concern.
+    fn jobs_for(&mut self, process: usize, changes: &[Change]) -> u32 {
+        let mut jobs = Vec::new();
+        for change in changes {
+            for found in [&change.before, &change.after].into_iter().flatten() {
+                jobs.extend(self.jobs_of(process, &change.key, found));
+            }
+        }
+        self.job_set(jobs)
+    }
+
+    fn job_set(&mut self, mut jobs: Vec<u32>) -> u32 {
+        jobs.sort_unstable();
+        jobs.dedup();
+        self.job_sets.id(jobs)
+    }
+
+    fn jobs_of(&mut self, process: usize, key: &Key, found: &Value) -> Vec<u32> {
+        let declaration = self.setup.processes[process].declaration();
+        let creates_missing = declaration.creates_missing();
+        let triggers = declaration.triggers(key, found);
+        let job = |trigger: Trigger| Job {
+            controller: process,
+            target: trigger.parent,
+            create_missing: creates_missing && trigger.cause == Cause::Watched,
+        };
+        triggers.into_iter().map(|trigger| self.jobs.id(job(trigger))).collect()
+    }
+
+    /// What a controller that starts to watch is told: everything that concerns it.
+    pub(crate) fn relist(&mut self, cluster: u32, process: usize) -> u32 {
+        let cluster = self.database.cluster(cluster).clone();
+        let mut jobs = Vec::new();
+        for (key, found) in cluster.store().all() {
+            jobs.extend(self.jobs_of(process, &key, &found));
+        }
+        self.job_set(jobs)
+    }
+
+    /// The jobs that differences between two clusters concern.
+    pub(crate) fn jobs_between(&mut self, before: u32, after: u32, process: usize) -> u32 {
+        let (before, after) = (self.database.cluster(before).clone(), self.database.cluster(after).clone());
+        let mut jobs = Vec::new();
+        for (one, other) in [(&before, &after), (&after, &before)] {
+            for (key, found) in one.store().all() {
+                if other.store().get(&key).as_ref() != Some(&found) {
+                    jobs.extend(self.jobs_of(process, &key, &found));
+                }
+            }
+        }
+        self.job_set(jobs)
+    }
+
+    /// What a step does to a controller.
+    pub(crate) fn host_op(&mut self, host: u32, process: usize, op: HostOp) -> HostStep {
+        let mut host = (**self.hosts.get(host)).clone();
+        let (mut ending, mut wrong) = (None, None);
+        match op {
+            HostOp::Notify(job) => {
+                remove(&mut host.fresh, job);
+                if self.setup.faults.duplicates {
+                    insert(&mut host.told, job);
+                }
+                host.enqueue(job);
+            }
+            HostOp::NotifyAgain(job) => host.enqueue(job),
+            HostOp::Timer(job) => {
+                remove(&mut host.timers, job);
+                host.enqueue(job);
+            }
+            HostOp::Mark(jobs) | HostOp::Advance { told: jobs } => {
+                self.job_sets.get(jobs).iter().for_each(|job| insert(&mut host.fresh, *job));
+                if matches!(op, HostOp::Advance { .. }) {
+                    host.behind -= 1;
+                }
+            }
+            HostOp::FallBehind => host.behind += 1,
+            HostOp::Start => (ending, wrong) = self.start(&mut host, process),
+            HostOp::Answered { place, answer } => {
+                let slot = &mut host.active[usize::from(place.active)].slots[usize::from(place.slot)];
+                slot.delivered = true;
+                insert(&mut slot.replies, answer);
+            }
+            HostOp::Receive { place, answer } => {
+                (ending, wrong) =
+                    self.receive(&mut host, process, place.active.into(), place.slot.into(), answer);
+            }
+            HostOp::Reply { place, reply } => {
+                let slot = &host.active[usize::from(place.active)].slots[usize::from(place.slot)];
+                let answer = slot.replies[usize::from(reply)];
+                (ending, wrong) =
+                    self.receive(&mut host, process, place.active.into(), place.slot.into(), answer);
+            }
+            HostOp::Crash { behind, listed } => {
+                self.note_crash(&host);
+                let fresh = (**self.job_sets.get(listed)).clone();
+                // Notices of the old watch may still come.
+                host = Host { fresh, told: host.told.clone(), skew: host.skew, behind, ..Host::default() };
+            }
+            HostOp::Gap { behind, listed } => {
+                host.fresh = (**self.job_sets.get(listed)).clone();
+                host.behind = behind;
+            }
+            HostOp::ClockJump { forward } => host.skew += if forward { 1 } else { -1 },
+        }
+        HostStep { host: self.hosts.id(host), ending, wrong: wrong.map(|wrong| self.wrongs.id(wrong)) }
+    }
+
+    fn note_crash(&mut self, host: &Host) {
+        for active in &host.active {
+            let running = &self.steps.node(active.node).state;
+            for slot in active.slots.iter().filter(|slot| slot.message != NO_MESSAGE) {
+                let ask = self.asks.get(self.messages.get(slot.message).ask);
+                self.crash_points.insert(format!("{running}: {}", crate::show::ask(ask)));
+            }
+        }
+    }
+
+    fn start(&mut self, host: &mut Host, process: usize) -> (Option<Ending>, Option<Wrong>) {
+        let place = host.first_to_start(self.setup.workers).expect("only a controller that can start does");
+        let job = host.queue.remove(place);
+        let description = self.jobs.get(job).clone();
+        let node = self.steps.start(&description, &mut self.asks, &self.answers);
+        self.enter(host, process, job, node)
+    }
+
+    /// A reconcile has reached a point: send what it asks, or end it.
+    fn enter(
+        &mut self,
+        host: &mut Host,
+        process: usize,
+        job: u32,
+        mut node: u32,
+    ) -> (Option<Ending>, Option<Wrong>) {
+        loop {
+            match self.steps.node(node).next.clone() {
+                NodeNext::Bug(bug) => return (None, Some(Wrong::Code((*bug).clone()))),
+                NodeNext::End(ended) => {
+                    if is_tried_again(&ended.verdict) {
+                        insert(&mut host.timers, job);
+                    }
+                    return (
+                        Some(Ending { job, node, done: matches!(ended.verdict, Verdict::Done { .. }) }),
+                        None,
+                    );
+                }
+                NodeNext::Ask(asked) => {
+                    let slots: Vec<Slot> =
+                        asked.iter().map(|ask| self.send(host, process, node, *ask)).collect();
+                    if slots.iter().any(|slot| slot.answer.is_none()) {
+                        host.activate(Active { job, node, slots });
+                        return (None, None);
+                    }
+                    // It asked for the time only, which takes no message.
+                    let given = slots.iter().filter_map(|slot| slot.answer).collect();
+                    node = self.steps.follow(node, given, &mut self.asks, &self.answers);
+                }
+            }
+        }
+    }
+
+    fn send(&mut self, host: &Host, process: usize, node: u32, ask: u32) -> Slot {
+        let request = match &**self.asks.get(ask) {
+            Ask::Now => {
+                let jump = i64::try_from(self.setup.faults.clock_jump.as_secs()).unwrap_or(0);
+                let now = self.now.plus_seconds(i64::from(host.skew) * jump);
+                let answer = self.answers.id(Answer::Now(now));
+                return Slot { message: NO_MESSAGE, answer: Some(answer), ..Slot::default() };
+            }
+            Ask::Api { request, .. } => Some(request.clone()),
+            Ask::Call { .. } => None,
+        };
+        let decided_on = request.filter(|request| acts_on_what_it_saw(request)).and_then(|request| {
+            self.steps.last_seen_uid(node, &key_of(&request)?, &self.asks, &self.answers)
+        });
+        let message = self.messages.id(Message { sender: process, ask, decided_on });
+        Slot { message, ..Slot::default() }
+    }
+
+    /// A controller gets an answer; with the last one of a batch it goes on.
+    fn receive(
+        &mut self,
+        host: &mut Host,
+        process: usize,
+        active: usize,
+        slot: usize,
+        answer: u32,
+    ) -> (Option<Ending>, Option<Wrong>) {
+        let reconcile = &mut host.active[active];
+        let message = reconcile.slots[slot].message;
+        // Further answers to the same ask would be dropped.
+        reconcile.slots[slot] = Slot { message, delivered: true, replies: Vec::new(), answer: Some(answer) };
+        if reconcile.slots.iter().any(|slot| slot.answer.is_none()) {
+            return (None, None);
+        }
+        let reconcile = host.active.remove(active);
+        let given = reconcile.slots.iter().filter_map(|slot| slot.answer).collect();
+        let node = self.steps.follow(reconcile.node, given, &mut self.asks, &self.answers);
+        self.enter(host, process, reconcile.job, node)
+    }
+
+    /// What a step does to the network.
+    pub(crate) fn network_op(&mut self, network: u32, op: NetworkOp) -> u32 {
+        let mut network = (**self.networks.get(network)).clone();
+        match op {
+            NetworkOp::AddLate(message) => {
+                let sender = self.messages.get(message).sender;
+                network.add_late(sender, message, self.setup.faults.reorders);
+            }
+            NetworkOp::TakeLate(index) => drop(network.late.remove(index)),
+            NetworkOp::AddCopy(message) => insert(&mut network.copies, message),
+            NetworkOp::UseCopy(message) => remove(&mut network.copies, message),
+            NetworkOp::DropDead(cluster) => {
+                let alive = |message: &u32| {
+                    !self.database.is_dead(cluster, self.asks.get(self.messages.get(*message).ask))
+                };
+                network.late.retain(|(_, message)| alive(message));
+                network.copies.retain(alive);
+            }
+        }
+        self.networks.id(network)
+    }
+
+    /// The answer to a message that went astray.
+    pub(crate) fn timeout_answer(&mut self, message: u32) -> u32 {
+        let ask = self.asks.get(self.messages.get(message).ask).clone();
+        let answer = match &*ask {
+            Ask::Call { service, .. } => Answer::Call(Err(CallError::Timeout { service: service.clone() })),
+            _ => Answer::Api(Response::status(Status::failure(
+                504,
+                Reason::Timeout,
+                "no answer in time: whether the request had an effect is not known",
+            ))),
+        };
+        self.answers.id(answer)
+    }
+
+    /// The answer of a peer that cannot just now.
+    pub(crate) fn unavailable_answer(&mut self, message: u32) -> u32 {
+        let ask = self.asks.get(self.messages.get(message).ask).clone();
+        let message = "the server is currently unable to handle the request";
+        let answer = match &*ask {
+            Ask::Call { service, .. } => Answer::Call(Err(CallError::Unavailable {
+                service: service.clone(),
+                message: message.to_owned(),
+            })),
+            _ => Answer::Api(Response::status(Status::failure(503, Reason::ServiceUnavailable, message))),
+        };
+        self.answers.id(answer)
+    }
+
+    /// Whether a message, delivered now, changes another object than the one that its sender decided on.
+    pub(crate) fn hits_another_object(&mut self, cluster: u32, message: u32) -> Option<u32> {
+        let message = self.messages.get(message).clone();
+        let decided_on = message.decided_on.as_ref()?;
+        let applied = self.database.apply(cluster, message.ask, &self.asks, &mut self.answers);
+        let Ask::Api { request, .. } = &**self.asks.get(message.ask) else { return None };
+        let key = key_of(request)?;
+        let hit = applied.changes.iter().find(|change| change.key == key)?.before.clone()?;
+        if object::uid(&hit) == &**decided_on {
+            return None;
+        }
+        let controller = self.setup.processes[message.sender].name().to_owned();
+        let request = crate::show::request(request);
+        Some(self.wrongs.id(Wrong::AnotherObject { controller, request }))
+    }
+
+    /// Bytes that all of this takes, about: what is counted is what there is most of.
+    pub(crate) fn bytes(&self) -> usize {
+        let hosts = self.hosts.len() * 400 + self.networks.len() * 120 + self.environments.len() * 160;
+        hosts + self.database.len() * 2_000 + self.steps.len() * 400 + self.answers.len() * 1_500
+    }
+
+    /// How many distinct parts of each kind there are, for the curious.
+    pub(crate) fn sizes(&self) -> String {
+        format!(
+            "{} stores, {} networks, {} environments, {} hosts, {} messages, {} answers, {} points of reconciles",
+            self.database.len(),
+            self.networks.len(),
+            self.environments.len(),
+            self.hosts.len(),
+            self.messages.len() - 1,
+            self.answers.len(),
+            self.steps.len()
+        )
+    }
+}
+
+/// Whether a request changes an object that is there, whichever that is by then.
+fn acts_on_what_it_saw(request: &windlass_model::Request) -> bool {
+    matches!(request.verb, Verb::Update | Verb::Patch(_) | Verb::Delete) && !insists(request)
+}
+
+/// Whether a reconcile that ends like this is started again without anything having changed.
+fn is_tried_again(verdict: &Verdict) -> bool {
+    match verdict {
+        Verdict::Gone | Verdict::Idle | Verdict::Terminal { .. } => false,
+        Verdict::Done { requeue_after } => requeue_after.is_some(),
+        Verdict::Requeue { .. } | Verdict::Conflict { .. } | Verdict::Failed { .. } => true,
+    }
+}
+
+/// What is wrong in a step, in words.
+impl std::fmt::Display for Wrong {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Wrong::Code(bug) => bug.fmt(f),
+            Wrong::AnotherObject { controller, request } => write!(
+                f,
+                "controller `{controller}` changes another object than the one it decided on: its `{request}` hits one of the \
+                 same name with another uid. Give the uid, or the resource version, that was read along"
+            ),
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! What an action leads to.
+
+use windlass::Shortcut;
+
+use super::{CLUSTER, EnvOp, HOSTS, HostOp, NETWORK, NetworkOp, Step, Words, World};
+use crate::action::{Action, Place};
+
+/// The marks of a change that concerns nobody.
+const NO_MARKS: u32 = 0;
+
+impl World {
+    /// Performs an action.
+    pub(crate) fn perform(&mut self, state: &Words, action: Action) -> Step {
+        let mut step = Step { state: *state, answer: None, met: None, ending: None, wrong: None };
+        match action {
+            Action::Client { script } => self.client_event(&mut step, script.into()),
+            Action::Notify { controller, job } => {
+                self.host_op(&mut step, controller.into(), HostOp::Notify(job))
+            }
+            Action::NotifyAgain { controller, job } => {
+                self.host_op(&mut step, controller.into(), HostOp::NotifyAgain(job));
+            }
+            Action::Timer { controller, job } => {
+                self.host_op(&mut step, controller.into(), HostOp::Timer(job))
+            }
+            Action::Start { controller } => self.host_op(&mut step, controller.into(), HostOp::Start),
+            Action::Deliver { place, .. } => self.deliver_first(&mut step, place),
+            Action::DeliverAgain { place } => {
+                let message = self.menu_slot(&step, place).message;
+                self.use_copy(&mut step, message);
+                self.deliver(&mut step, place);
+            }
+            Action::Reply { place, reply } => {
+                self.host_op(&mut step, place.process(), HostOp::Reply { place, reply });
+            }
+            Action::Late { index } => self.deliver_late(&mut step, index.into()),
+            Action::Duplicate { index } => self.duplicate(&mut step, index.into()),
+            Action::Collect { index } => {
+                let ask = self.collections(state[CLUSTER])[usize::from(index)].ask;
+                self.meet_database(&mut step, ask, None);
+            }
+            Action::Crash { controller, behind } => self.crash(&mut step, controller.into(), behind),
+            Action::LoseRequest { place } => self.lose_request(&mut step, place),
+            Action::LoseReply { place } => self.lose_reply(&mut step, place),
+            Action::Error { place } => self.answer_with_error(&mut step, place),
+            Action::Cut { controller, peer } => self.cut(&mut step, controller.into(), peer.into()),
+            Action::Heal { controller, peer } => self.heal(&mut step, controller.into(), peer.into()),
+            Action::Timeout { place } => self.time_out_in_partition(&mut step, place),
+            Action::Advance { controller } => self.advance(&mut step, controller.into()),
+            Action::Gap { controller, behind } => self.gap(&mut step, controller.into(), behind),
+            Action::ClockJump { controller, forward } => self.jump(&mut step, controller.into(), forward),
+        }
+        step
+    }
+
+    fn client_event(&mut self, step: &mut Step, script: usize) {
+        let ask = self.script_ask(&step.state, script);
+        self.env_op(step, EnvOp::Script(script));
+        self.meet_database(step, ask, None);
+    }
+
+    fn deliver_first(&mut self, step: &mut Step, place: Place) {
+        let slot = *self.menu_slot(step, place);
+        if self.deliver(step, place) && slot.effect {
+            self.keep_copy(step, slot.message);
+        }
+    }
+
+    /// An ask reaches its destination; says whether it got there at all. The answer to a read is received in
+    /// the same step: whether a controller waits for its answer or for the delivery of what it asks next
+    /// makes no difference to anybody, and a crash in between loses nothing but the read.
+    fn deliver(&mut self, step: &mut Step, place: Place) -> bool {
+        let slot = *self.menu_slot(step, place);
+        if let Some(answer) = self.cached_answer(step, place) {
+            step.answer = Some(answer);
+            self.host_op(step, place.process(), HostOp::Receive { place, answer });
+            return false;
+        }
+        self.execute(step, slot.message);
+        let Some(answer) = step.answer else { return true };
+        let received =
+            if slot.effect { HostOp::Answered { place, answer } } else { HostOp::Receive { place, answer } };
+        self.host_op(step, place.process(), received);
+        true
+    }
+
+    /// What a driver answers from its view: reads that allow it, and writes that would change nothing there.
+    fn cached_answer(&mut self, step: &mut Step, place: Place) -> Option<u32> {
+        let slot = *self.menu_slot(step, place);
+        // What was sent is on the network, whatever the cache says by now.
+        if slot.peer != 0 || slot.shortcut == Shortcut::None || slot.delivered {
+            return None;
+        }
+        let behind = self.menu(step.state[HOSTS + place.process()]).behind;
+        let view = self.view_of(&step.state, behind);
+        let seen = self.effect(view, slot.ask);
+        step.met = Some((view, slot.ask));
+        (slot.shortcut == Shortcut::Cache || !seen.changed).then_some(seen.answer)
+    }
+
+    fn deliver_late(&mut self, step: &mut Step, index: usize) {
+        let (_, message) = self.network(&step.state).late[index];
+        step.state[NETWORK] = self.network_op(step.state[NETWORK], NetworkOp::TakeLate(index));
+        self.execute(step, message);
+        self.keep_copy(step, message);
+    }
+
+    /// A message takes effect: on the database, with the watches it concerns, or on a service.
+    pub(crate) fn execute(&mut self, step: &mut Step, message: u32) {
+        let facts = self.message(message);
+        if facts.peer > 0 {
+            let services = self.env(&step.state).services;
+            let (services, answer) = self.call(services, facts.ask);
+            self.env_op(step, EnvOp::Services(services));
+            step.answer = Some(answer);
+            step.met = Some((step.state[CLUSTER], facts.ask));
+            return;
+        }
+        if facts.decided {
+            step.wrong = step.wrong.or(self.hits_another_object(&step.state, message));
+        }
+        self.meet_database(step, facts.ask, Some(facts.sender));
+    }
+
+    fn meet_database(&mut self, step: &mut Step, ask: u32, writer: Option<usize>) {
+        let before = step.state[CLUSTER];
+        let effect = self.effect(before, ask);
+        step.met = Some((before, ask));
+        step.answer = Some(effect.answer);
+        if !effect.changed {
+            return;
+        }
+        step.state[CLUSTER] = effect.cluster;
+        if self.faults().stale > 0 {
+            self.fall_behind(step, before, writer);
+        } else if effect.marks != NO_MARKS {
+            let marks = self.marks(effect.marks).clone();
+            for (controller, jobs) in marks.iter().enumerate() {
+                self.host_op(step, controller, HostOp::Mark(*jobs));
+            }
+        }
+        self.drop_dead_messages(step);
+    }
+
+    /// Messages that can never do anything again make no difference.
+    pub(crate) fn drop_dead_messages(&mut self, step: &mut Step) {
+        let is_known = self.deferred.as_ref().is_none_or(|deferred| deferred.process.is_none());
+        let network = self.network(&step.state);
+        if !is_known || !network.late.is_empty() || !network.copies.is_empty() {
+            let op = NetworkOp::DropDead(step.state[CLUSTER]);
+            step.state[NETWORK] = self.network_op(step.state[NETWORK], op);
+        }
+    }
+
+    /// What a client's script does next.
+    pub(crate) fn script_ask(&mut self, state: &Words, script: usize) -> u32 {
+        let done = self.env(state).scripts[script];
+        self.parts().scripts[script][done]
+    }
+
+    /// The answer that is on its way.
+    pub(crate) fn reply_answer(&mut self, state: &Words, place: Place, reply: u8) -> Option<u32> {
+        let parts = self.parts();
+        let host = parts.hosts.get(state[HOSTS + place.process()]);
+        let slot = &host.active[usize::from(place.active)].slots[usize::from(place.slot)];
+        slot.replies.get(usize::from(reply)).copied()
+    }
+}

@@ -1,0 +1,32 @@
+//! Partial-order reduction: what can be done first, because nothing gets in its way.
+
+use super::{HOSTS, Move, Words, World};
+use crate::action::Action;
+
+impl World {
+    /// An answer that can be received at once, by its place among the actions.
+    ///
+    /// Receiving an answer touches nothing but its controller's reconcile, so it commutes with everything but what
+    /// could strike that reconcile before: a crash, the loss of the answer, a partition, a jump of the clock that it
+    /// asks for next, or a second answer to the same request. Where none of these can happen any more, nothing is
+    /// lost if the answer comes first; no property sees it, unless ends of reconciles are counted; and each answer
+    /// is received once, so this cannot go on for ever.
+    pub(crate) fn undisturbed_answer(&mut self, state: &Words, actions: &[Move]) -> Option<usize> {
+        let env = self.env(state);
+        let left = env.left;
+        let strikes = [left.crashes, left.lost_replies, left.partitions, left.clock_jumps] != [0; 4];
+        if strikes || !env.cuts.is_empty() || self.clock_limit > 0 {
+            return None;
+        }
+        (0..actions.len()).find(|index| match actions[*index].action {
+            Action::Reply { place, .. } => {
+                let menu = self.menu(state[HOSTS + place.process()]);
+                let found =
+                    menu.slots.iter().find(|slot| (slot.active, slot.slot) == (place.active, place.slot));
+                let Some(slot) = found.copied() else { return false };
+                slot.replies == 1 && !self.network(state).copies.contains(&slot.message)
+            }
+            _ => false,
+        })
+    }
+}

@@ -1,0 +1,48 @@
+//! What properties see of a state.
+
+use std::sync::Arc;
+
+use windlass::ObjectRef;
+use windlass_model::Cluster;
+
+use super::{CLUSTER, ENVIRONMENT, Words, World};
+use crate::host::service::ServiceStates;
+use crate::view::View;
+
+/// The visible parts of a state.
+pub(crate) struct Seen {
+    cluster: Arc<Cluster>,
+    services: Arc<ServiceStates>,
+    clocks: Vec<(ObjectRef, u32)>,
+    clock_limit: u32,
+}
+
+impl Seen {
+    pub(crate) fn view(&self) -> View<'_> {
+        View {
+            cluster: &self.cluster,
+            clocks: &self.clocks,
+            clock_limit: self.clock_limit,
+            services: &self.services,
+        }
+    }
+}
+
+impl World {
+    /// The words of a state that properties can see.
+    pub(crate) fn visible(state: &Words) -> (u32, u32) {
+        (state[CLUSTER], state[ENVIRONMENT])
+    }
+
+    pub(crate) fn seen(&self, state: &Words) -> Seen {
+        let parts = self.parts();
+        let environment = parts.environments.get(state[ENVIRONMENT]);
+        let clocks = environment.clocks.iter();
+        Seen {
+            cluster: parts.database.cluster(state[CLUSTER]).clone(),
+            services: parts.services.states.get(environment.services).clone(),
+            clocks: clocks.map(|(job, clock)| (parts.jobs.get(*job).target.clone(), *clock)).collect(),
+            clock_limit: self.clock_limit,
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Reductions visit fewer states and come to the same verdict.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::CustomResource;
+use kube::core::ObjectMeta;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use windlass::{Cx, Declaration, Machine, Outcome, States, done};
+use windlass_check::{Check, Faults, Reductions, Report, Violation, check};
+
+#[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[kube(group = "test.windlass.dev", version = "v1", kind = "Thing", namespaced)]
+struct ThingSpec {}
+
+fn thing(name: &str) -> Thing {
+    Thing::new(name, ThingSpec {})
+}
+
+fn map(name: &str) -> ConfigMap {
+    ConfigMap {
+        metadata: ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() },
+        data: Some(BTreeMap::new()),
+        ..ConfigMap::default()
+    }
+}
+
+#[derive(States)]
+enum Only {
+    #[state(initial, condition = "Made")]
+    Make,
+}
+
+/// Makes an output per parent; one parent may be special.
+struct Makes {
+    special: &'static str,
+}
+
+impl Machine for Makes {
+    type Parent = Thing;
+    type State = Only;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.output::<ConfigMap>();
+    }
+
+    async fn run(&self, _: Only, cx: &Cx<Thing>) -> Outcome<Only> {
+        if cx.name() != self.special {
+            cx.ensure(map(&format!("{}-out", cx.name())));
+        }
+        done()
+    }
+}
+
+fn making(special: &'static str) -> Check {
+    check(Makes { special })
+        .given([thing("one"), thing("two")])
+        .faults(Faults::none().crashes(1).duplicates().reorders())
+        .sometimes("the first is made first", |world| {
+            world.has::<ConfigMap>("one-out") && !world.has::<ConfigMap>("two-out")
+        })
+}
+
+fn every_combination(check: &Check) -> Vec<(Reductions, Report)> {
+    let choices = (0..8).map(|bits| Reductions {
+        versions: bits & 1 != 0,
+        symmetry: bits & 2 != 0,
+        partial_order: bits & 4 != 0,
+    });
+    choices.map(|reductions| (reductions, check.clone().reductions(reductions).run())).collect()
+}
+
+#[test]
+fn what_holds_holds_in_every_combination_and_each_reduction_reduces() {
+    let reports = every_combination(&making("").eventually("both are made", |world| {
+        world.has::<ConfigMap>("one-out") && world.has::<ConfigMap>("two-out")
+    }));
+    for (reductions, report) in &reports {
+        assert!(report.holds(), "{reductions:?}: {report}");
+        assert_eq!(report.ends.len(), 1, "{reductions:?}: {report}");
+    }
+    let states = |place: usize| reports[place].1.states();
+    let [all, versions, symmetry, partial_order] = [states(0), states(1), states(2), states(4)];
+    assert!(versions < all && partial_order < all, "{all} {versions} {partial_order}");
+    // Two objects can change places in one way; only what is the same either way has no partner.
+    assert!(symmetry >= all / 2 && symmetry < all * 6 / 10, "{all} {symmetry}");
+}
+
+#[test]
+fn what_is_wrong_is_wrong_in_every_combination_with_the_same_trace() {
+    // The property is not symmetric, but everything else is.
+    let check = making("").always("the second is never made", |world| !world.has::<ConfigMap>("two-out"));
+    let reports = every_combination(&check);
+    let Some(Violation::Always { trace: first, .. }) = &reports[0].1.violation else {
+        panic!("{}", reports[0].1)
+    };
+    for (reductions, report) in &reports {
+        let Some(Violation::Always { trace, .. }) = &report.violation else {
+            panic!("{reductions:?}: {report}")
+        };
+        assert_eq!(trace.steps.len(), first.steps.len(), "{reductions:?}: {report}");
+    }
+}
+
+#[test]
+fn names_that_the_code_treats_differently_do_not_change_places() {
+    let [with, without] = [true, false].map(|symmetry| {
+        let reductions = Reductions { symmetry, ..Reductions::default() };
+        let check = making("two").eventually("the first is made, the second is not", |world| {
+            world.has::<ConfigMap>("one-out") && !world.has::<ConfigMap>("two-out")
+        });
+        check.reductions(reductions).assert().states()
+    });
+    assert_eq!(with, without);
+}
