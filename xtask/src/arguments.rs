@@ -18,6 +18,8 @@ Tasks:
   fuzz [--seconds N] [TARGET [FILE]]
                         fuzz one target, or each in turn, for N seconds (60 unless told);
                         with FILE, run that one input and stop
+  bench check [--quick] [--runs N] [--threads N] [--only MODEL] [--json]
+                        measure the checker against stateright, model by model; takes minutes unless --quick
 
 Examples:
   cargo xtask ci && cargo xtask test     what .ci/run does
@@ -46,6 +48,8 @@ pub(crate) enum Task {
     },
     /// Run fuzz targets.
     Fuzz(FuzzPlan),
+    /// Compare with others.
+    Bench(BenchPlan),
 }
 
 /// What to fuzz, and for how long.
@@ -57,6 +61,15 @@ pub(crate) struct FuzzPlan {
     pub(crate) target: Option<String>,
     /// The only input to run.
     pub(crate) input: Option<PathBuf>,
+}
+
+/// What to compare, and how.
+#[derive(Debug, PartialEq)]
+pub(crate) struct BenchPlan {
+    /// The program in `bench/`.
+    pub(crate) name: String,
+    /// What it is to be told.
+    pub(crate) arguments: Vec<String>,
 }
 
 /// Reads the arguments after `cargo xtask`.
@@ -76,6 +89,11 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Task> {
             bail!("`types` takes one file: cargo xtask types path/to/api/openapi-spec/swagger.json")
         }
         ["fuzz", rest @ ..] => parse_fuzz(rest),
+        ["bench", name, rest @ ..] if !name.starts_with('-') => {
+            let arguments = rest.iter().map(|argument| (*argument).to_owned()).collect();
+            Ok(Task::Bench(BenchPlan { name: (*name).to_owned(), arguments }))
+        }
+        ["bench", ..] => bail!("`bench` takes what to compare: cargo xtask bench check"),
         [task @ ("ci" | "layering" | "test"), rest @ ..] => {
             bail!("`{task}` does not take `{}`; see cargo xtask --help", rest.join(" "))
         }
@@ -122,6 +140,10 @@ mod tests {
                 input: input.map(PathBuf::from),
             })
         };
+        let bench = |arguments: &[&str]| {
+            let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+            Task::Bench(BenchPlan { name: "check".to_owned(), arguments })
+        };
         for (line, expected) in [
             ("", Task::Help),
             ("fuzz --help", Task::Help),
@@ -133,6 +155,8 @@ mod tests {
             ("fuzz", fuzz(60, None, None)),
             ("fuzz --seconds 5 model", fuzz(5, Some("model"), None)),
             ("fuzz model crash --seconds 5", fuzz(5, Some("model"), Some("crash"))),
+            ("bench check", bench(&[])),
+            ("bench check --runs 5 --json", bench(&["--runs", "5", "--json"])),
         ] {
             assert_eq!(parse_line(line).unwrap(), expected, "{line}");
         }
@@ -150,6 +174,8 @@ mod tests {
             ("fuzz --seconds x", "not a number"),
             ("fuzz --jobs 3", "no option `--jobs`"),
             ("fuzz a b c", "`c` is too much"),
+            ("bench", "takes what to compare"),
+            ("bench --quick", "takes what to compare"),
         ] {
             let message = format!("{:#}", parse_line(line).unwrap_err());
             assert!(message.contains(expected), "{line}: {message}");

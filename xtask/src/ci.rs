@@ -42,8 +42,9 @@ pub(crate) fn run(root: &Path) -> Result<()> {
 
 fn fmt(root: &Path) -> Result<()> {
     execute(cargo(root).args(["fmt", "--all", "--check"]))?;
-    // The fuzz targets are a workspace of their own.
-    execute(cargo(&root.join("fuzz")).args(["fmt", "--check"]))
+    // The fuzz targets and the comparisons are workspaces of their own.
+    execute(cargo(&root.join("fuzz")).args(["fmt", "--check"]))?;
+    execute(cargo(&root.join("bench")).args(["fmt", "--check"]))
 }
 
 fn clippy(root: &Path) -> Result<()> {

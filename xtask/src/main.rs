@@ -1,6 +1,7 @@
 //! The chores of this repository: `cargo xtask --help` lists them.
 
 mod arguments;
+mod bench;
 mod ci;
 mod examples;
 mod fuzz;
@@ -43,6 +44,7 @@ fn run(task: Task) -> anyhow::Result<()> {
             println!("wrote {TYPES}");
         }
         Task::Fuzz(plan) => fuzz::run(&root, &plan)?,
+        Task::Bench(plan) => bench::run(&root, &plan)?,
     }
     Ok(())
 }

@@ -1,0 +1,137 @@
+//! The controller host: a queue, timers, and at most one reconcile at a time.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use super::database::{Name, Pair, Place, Reply, Request};
+
+/// What one controller process knows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Controller {
+    /// Parents with a change that the watch has not told yet.
+    pub(crate) fresh: BTreeSet<Name>,
+    /// Parents that the watch has told of, and may tell of again.
+    pub(crate) told: BTreeSet<Name>,
+    /// Parents to be looked at again after a while.
+    pub(crate) timers: BTreeSet<Name>,
+    /// Parents to be reconciled; none stands twice.
+    pub(crate) queue: VecDeque<Name>,
+    /// The reconcile that runs.
+    pub(crate) active: Option<Reconcile>,
+}
+
+impl Controller {
+    pub(crate) fn enqueue(&mut self, name: Name) {
+        if !self.queue.contains(&name) {
+            self.queue.push_back(name);
+        }
+    }
+
+    /// The reconcile gets an answer and goes on, or ends.
+    pub(crate) fn receive(&mut self, reply: Reply) {
+        let Some(active) = &mut self.active else { return };
+        match active.go_on(reply) {
+            Progress::Waits => {}
+            Progress::Done => self.active = None,
+            Progress::Conflict => {
+                self.timers.insert(active.pair);
+                self.active = None;
+            }
+        }
+    }
+}
+
+/// What a reconcile waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Step {
+    ReadPair,
+    ReadConfigMap(Place),
+    Apply(Place),
+    List,
+    WriteStatus,
+}
+
+/// How a reconcile goes on.
+pub(crate) enum Progress {
+    Waits,
+    Done,
+    Conflict,
+}
+
+/// A reconcile under way: the step, and everything that it was told on the way there.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Reconcile {
+    pub(crate) pair: Name,
+    step: Step,
+    parent: Option<Pair>,
+    /// Whether each ConfigMap was there when it was looked for.
+    found: [bool; 2],
+    /// Whether each ConfigMap was made by this reconcile.
+    created: [bool; 2],
+    /// The version of the list.
+    listed: Option<u32>,
+    /// Whether the request was delivered, at least once.
+    pub(crate) delivered: bool,
+    /// Answers on their way back; several if the request was duplicated.
+    pub(crate) replies: BTreeSet<Reply>,
+}
+
+impl Reconcile {
+    pub(crate) fn new(pair: Name) -> Self {
+        Reconcile {
+            pair,
+            step: Step::ReadPair,
+            parent: None,
+            found: [false; 2],
+            created: [false; 2],
+            listed: None,
+            delivered: false,
+            replies: BTreeSet::new(),
+        }
+    }
+
+    /// The request that was sent and not answered.
+    pub(crate) fn request(&self) -> Request {
+        match self.step {
+            Step::ReadPair => Request::GetPair(self.pair),
+            Step::ReadConfigMap(place) => Request::GetConfigMap(self.pair, place),
+            Step::Apply(place) => Request::Apply(self.pair, place),
+            Step::List => Request::List(self.pair),
+            Step::WriteStatus => {
+                Request::PatchStatus(self.pair, self.parent.map_or(0, |parent| parent.version))
+            }
+        }
+    }
+
+    fn go_on(&mut self, reply: Reply) -> Progress {
+        self.delivered = false;
+        self.replies.clear();
+        let next = match (self.step, reply) {
+            (Step::ReadPair, Reply::Pair(pair)) => {
+                self.parent = Some(pair);
+                Step::ReadConfigMap(Place::First)
+            }
+            (Step::ReadConfigMap(place), reply) => {
+                self.found[place as usize] = matches!(reply, Reply::ConfigMap(_));
+                Step::Apply(place)
+            }
+            (Step::Apply(place), Reply::Applied { created, .. }) => {
+                self.created[place as usize] = created;
+                match place {
+                    Place::First => Step::ReadConfigMap(Place::Second),
+                    Place::Second => Step::List,
+                }
+            }
+            (Step::List, Reply::Listed { version }) => {
+                self.listed = Some(version);
+                if self.parent.is_some_and(|parent| parent.ready) {
+                    return Progress::Done;
+                }
+                Step::WriteStatus
+            }
+            (Step::WriteStatus, Reply::Conflict) => return Progress::Conflict,
+            _ => return Progress::Done,
+        };
+        self.step = next;
+        Progress::Waits
+    }
+}
