@@ -1,6 +1,10 @@
 //! The `windlass` command line.
 
+mod check;
 mod demo;
+mod replay;
+
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
@@ -19,10 +23,34 @@ enum Command {
     /// Needs no Kubernetes and no network, and takes a few seconds.
     #[command(after_help = "Example:\n  windlass demo")]
     Demo,
+    Check(check::CheckArguments),
+    Replay(replay::ReplayArguments),
 }
 
-fn main() -> anyhow::Result<()> {
-    match Arguments::parse().command {
-        Command::Demo => demo::run(),
-    }
+fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Command::Demo => match demo::run() {
+            Ok(()) => Ok(ExitCode::SUCCESS),
+            Err(error) => {
+                eprintln!("error: {error:#}");
+                return ExitCode::FAILURE;
+            }
+        },
+        Command::Check(arguments) => check::run(&arguments),
+        Command::Replay(arguments) => replay::run(&arguments),
+    };
+    // For a check, 1 means that something is violated; what it could not even start with is 2, as for usage.
+    result.unwrap_or_else(|error| {
+        if nobody_reads_on(&error) {
+            return ExitCode::SUCCESS;
+        }
+        eprintln!("error: {error:#}");
+        ExitCode::from(check::BAD_USAGE)
+    })
+}
+
+/// Whether the other end of a pipe, `head` say, has seen enough.
+fn nobody_reads_on(error: &anyhow::Error) -> bool {
+    let causes = error.chain().filter_map(|cause| cause.downcast_ref::<std::io::Error>());
+    causes.map(std::io::Error::kind).any(|kind| kind == std::io::ErrorKind::BrokenPipe)
 }

@@ -1,0 +1,196 @@
+//! `windlass check`: runs the bundled checks and tells what they found.
+
+pub(crate) mod bundled;
+mod finding;
+mod interrupt;
+mod numbers;
+mod progress;
+mod simulate;
+mod size;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Context;
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use serde_json::json;
+use windlass_check::Reductions;
+use windlass_check::engine::Options;
+
+use bundled::Bundled;
+use finding::{Finding, Verdict};
+
+/// The exit code for what could not be started.
+pub(crate) const BAD_USAGE: u8 = 2;
+/// Checks give up, undecided, after so many states unless told otherwise.
+const MAX_STATES: usize = 20_000_000;
+
+/// Check the bundled controllers: every crash, duplicate and reordering, on every interleaving.
+///
+/// Without names, all of them are checked but the specimens, which are broken on purpose. The exit code is 0 if
+/// everything holds, 1 if something is violated, 2 for bad usage, 3 if something could not be decided.
+#[derive(Args, Debug, Default)]
+#[command(after_help = "Examples:
+  windlass check                                      check everything
+  windlass check second-first --trace-dir traces      see a mistake being found, and keep its trace
+  windlass check two-configmaps --memory 2G --json    within bounds, for a tool")]
+pub(crate) struct CheckArguments {
+    /// The checks to run; `--list` names them.
+    #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(bundled::all().into_iter().map(|known| known.name)), hide_possible_values = true)]
+    names: Vec<String>,
+    /// Only list the checks.
+    #[arg(long)]
+    list: bool,
+    /// Print JSON, for tools.
+    #[arg(long)]
+    json: bool,
+    /// How many threads work; all cores if not given.
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    threads: Option<usize>,
+    /// Give up, undecided, after so many states.
+    #[arg(long, value_name = "N", value_parser = at_least_one, default_value_t = MAX_STATES)]
+    max_states: usize,
+    /// Give up, undecided, when the states take so much memory: 512M, 2G.
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    memory: Option<usize>,
+    /// Tell states apart that differ in names only.
+    #[arg(long)]
+    no_symmetry: bool,
+    /// Try every order, even of steps that cannot interfere.
+    #[arg(long)]
+    no_partial_order: bool,
+    /// Write NAME.json, NAME.html and NAME.mmd of what fails into this folder.
+    #[arg(long, value_name = "DIR")]
+    trace_dir: Option<PathBuf>,
+    /// Draw random runs for so many seconds instead of exploring everything. If they find nothing, it is undecided.
+    #[arg(long, value_name = "SECONDS", value_parser = at_least_one)]
+    simulate: Option<usize>,
+    /// Draw the same random runs again.
+    #[arg(long, value_name = "N", requires = "simulate")]
+    seed: Option<u64>,
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.replace('_', "").parse() {
+        Ok(0) | Err(_) => Err("give a whole number, 1 or more".to_owned()),
+        Ok(number) => Ok(number),
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
+    let mut out = io::stdout().lock();
+    if arguments.list {
+        list(&mut out, &bundled::all(), arguments.json)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(folder) = &arguments.trace_dir {
+        // Better now than after an hour.
+        std::fs::create_dir_all(folder).with_context(|| {
+            format!("{} cannot be used for traces: give another folder", folder.display())
+        })?;
+    }
+    let all = bundled::all();
+    let chosen: Vec<&Bundled> = all.iter().filter(|known| is_chosen(known, &arguments.names)).collect();
+    let stop = interrupt::watch()?;
+    let worst = check_all(&mut out, &chosen, arguments, &stop)?;
+    Ok(ExitCode::from(worst.exit_code()))
+}
+
+fn is_chosen(bundled: &Bundled, names: &[String]) -> bool {
+    if names.is_empty() { !bundled.is_specimen } else { names.iter().any(|name| name == bundled.name) }
+}
+
+fn list(out: &mut impl Write, all: &[Bundled], as_json: bool) -> io::Result<()> {
+    if as_json {
+        let entry = |known: &Bundled| json!({ "name": known.name, "about": known.about, "specimen": known.is_specimen });
+        return writeln!(out, "{:#}", json!(all.iter().map(entry).collect::<Vec<_>>()));
+    }
+    let width = all.iter().map(|known| known.name.len()).max().unwrap_or(0);
+    for known in all {
+        let note = if known.is_specimen { " (broken on purpose: only on request)" } else { "" };
+        writeln!(out, "{:width$}  {}{note}", known.name, known.about)?;
+    }
+    Ok(())
+}
+
+/// Checks one after the other and shows each as soon as it is known; JSON comes as a whole, at the end.
+fn check_all(
+    out: &mut impl Write,
+    chosen: &[&Bundled],
+    arguments: &CheckArguments,
+    stop: &Arc<AtomicBool>,
+) -> anyhow::Result<Verdict> {
+    let mut worst = Verdict::Holds;
+    let mut documents = Vec::new();
+    for bundled in chosen {
+        let finding = match stop.load(Ordering::Relaxed) {
+            true => Finding::not_started(bundled.name, &(bundled.check)()),
+            false => check_one(bundled, arguments, stop)?,
+        };
+        worst = worst.max(finding.verdict);
+        if arguments.json {
+            documents.push(finding.to_json());
+        } else {
+            writeln!(out, "{finding}")?;
+        }
+    }
+    if arguments.json {
+        let all =
+            json!({ "windlass": env!("CARGO_PKG_VERSION"), "verdict": worst.word(), "checks": documents });
+        writeln!(out, "{all:#}")?;
+    }
+    Ok(worst)
+}
+
+fn check_one(
+    bundled: &Bundled,
+    arguments: &CheckArguments,
+    stop: &Arc<AtomicBool>,
+) -> anyhow::Result<Finding> {
+    let check = (bundled.check)();
+    let mut finding = match arguments.simulate {
+        Some(seconds) => {
+            let simulation = simulate::run(&check, seconds, arguments.seed, stop);
+            Finding::simulated(bundled.name, &check, &simulation)
+        }
+        None => {
+            let check =
+                check.options(options(bundled.name, arguments, stop)).reductions(reductions(arguments));
+            let report = check.run();
+            progress::clear();
+            Finding::explored(bundled.name, &check, &report)
+        }
+    };
+    if let (Some(folder), Some(counterexample)) = (&arguments.trace_dir, &finding.counterexample) {
+        finding.saved = Some(windlass_check::save_all(Path::new(folder), counterexample)?);
+    }
+    Ok(finding)
+}
+
+fn options(name: &'static str, arguments: &CheckArguments, stop: &Arc<AtomicBool>) -> Options {
+    let all = Options::default();
+    Options {
+        threads: arguments.threads.unwrap_or(all.threads),
+        max_states: arguments.max_states,
+        memory_bytes: arguments.memory.unwrap_or(all.memory_bytes),
+        stop: stop.clone(),
+        progress: progress::line(name),
+        ..all
+    }
+}
+
+fn reductions(arguments: &CheckArguments) -> Reductions {
+    Reductions {
+        symmetry: !arguments.no_symmetry,
+        partial_order: !arguments.no_partial_order,
+        ..Reductions::default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

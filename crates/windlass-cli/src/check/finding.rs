@@ -1,0 +1,199 @@
+//! What a check found, for people and for tools.
+
+use std::fmt;
+
+use serde_json::{Value, json};
+use windlass_check::engine::{Memory, Simulation};
+use windlass_check::{Check, Counterexample, Report, Saved};
+
+use super::numbers::{bytes, grouped, per_second};
+
+/// What a check found.
+pub(super) struct Finding {
+    name: &'static str,
+    pub(super) verdict: Verdict,
+    /// The verdict, for people.
+    said: String,
+    bounds: String,
+    /// How much was seen, each with a label.
+    facts: Vec<(&'static str, String)>,
+    /// The same for tools.
+    figures: Value,
+    pub(super) counterexample: Option<Counterexample>,
+    /// Where the counterexample went.
+    pub(super) saved: Option<Saved>,
+}
+
+/// How a check came out, the best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Verdict {
+    Holds,
+    Undecided,
+    Violated,
+}
+
+impl Verdict {
+    pub(super) fn exit_code(self) -> u8 {
+        match self {
+            Verdict::Holds => 0,
+            Verdict::Violated => 1,
+            Verdict::Undecided => 3,
+        }
+    }
+
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Verdict::Holds => "holds",
+            Verdict::Undecided => "undecided",
+            Verdict::Violated => "violated",
+        }
+    }
+}
+
+impl Finding {
+    /// What exploring everything found.
+    pub(super) fn explored(name: &'static str, check: &Check, report: &Report) -> Self {
+        let verdict = match &report.violation {
+            Some(_) => Verdict::Violated,
+            None if report.holds() => Verdict::Holds,
+            None => Verdict::Undecided,
+        };
+        Finding {
+            name,
+            verdict,
+            said: report.verdict().to_owned(),
+            bounds: report.bounds(),
+            facts: explored_facts(report),
+            figures: explored_figures(report),
+            counterexample: check.counterexample(name, report),
+            saved: None,
+        }
+    }
+
+    /// What random runs found. However many there were, they prove nothing.
+    pub(super) fn simulated(name: &'static str, check: &Check, simulation: &Simulation) -> Self {
+        let runs = grouped(simulation.runs);
+        let (verdict, said) = match &simulation.violation {
+            Some((seed, _)) => {
+                (Verdict::Violated, format!("VIOLATED (again with --simulate 1 --seed {seed})"))
+            }
+            None => {
+                (Verdict::Undecided, "NOT DECIDED (nothing was found, but that proves nothing)".to_owned())
+            }
+        };
+        Finding {
+            name,
+            verdict,
+            said,
+            bounds: check.bounds(),
+            facts: vec![
+                ("runs", format!("{runs}, seeds from {}", simulation.seed)),
+                ("steps", in_time(simulation.steps, simulation.elapsed)),
+            ],
+            figures: json!({
+                "seed": simulation.seed,
+                "runs": simulation.runs,
+                "steps": simulation.steps,
+                "seconds": simulation.elapsed.as_secs_f64(),
+            }),
+            counterexample: check.simulated_counterexample(name, simulation),
+            saved: None,
+        }
+    }
+
+    /// What was not even started.
+    pub(super) fn not_started(name: &'static str, check: &Check) -> Self {
+        Finding {
+            name,
+            verdict: Verdict::Undecided,
+            said: "NOT DECIDED (it was not started)".to_owned(),
+            bounds: check.bounds(),
+            facts: Vec::new(),
+            figures: json!({}),
+            counterexample: None,
+            saved: None,
+        }
+    }
+
+    /// For tools.
+    pub(super) fn to_json(&self) -> Value {
+        let mut document = self.figures.clone();
+        document["name"] = json!(self.name);
+        document["verdict"] = json!(self.verdict.word());
+        document["reason"] = json!(self.said);
+        document["bounds"] = json!(self.bounds);
+        if let Some(counterexample) = &self.counterexample {
+            document["counterexample"] = json!(counterexample);
+        }
+        if let Some(saved) = &self.saved {
+            document["files"] = json!({ "json": saved.json, "html": saved.html, "mermaid": saved.mermaid });
+        }
+        document
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.name)?;
+        line(f, "bounds", &self.bounds)?;
+        for (label, text) in &self.facts {
+            line(f, label, text)?;
+        }
+        line(f, "verdict", &self.said)?;
+        let Some(counterexample) = &self.counterexample else { return Ok(()) };
+        write!(f, "\n{counterexample}")?;
+        match &self.saved {
+            Some(saved) => {
+                writeln!(f, "\nto step through it, open {}", saved.html.display())?;
+                writeln!(f, "to try it again: windlass replay {}", saved.json.display())
+            }
+            None => writeln!(f, "\nto keep it and step through it, add --trace-dir DIR"),
+        }
+    }
+}
+
+fn line(f: &mut fmt::Formatter<'_>, label: &str, text: &str) -> fmt::Result {
+    writeln!(f, "  {label:11}  {text}")
+}
+
+fn explored_facts(report: &Report) -> Vec<(&'static str, String)> {
+    let exploration = &report.exploration;
+    let states = grouped(exploration.states as u64);
+    let mut facts = vec![
+        ("states", format!("{states}, {} steps deep", exploration.depth)),
+        ("transitions", in_time(exploration.transitions, exploration.elapsed)),
+        ("memory", memory_in_words(&exploration.memory, exploration.states)),
+    ];
+    // One below the other, under one label.
+    let labels = std::iter::once("rules").chain(std::iter::repeat(""));
+    facts.extend(labels.zip(report.rules.iter().cloned()));
+    let never = |fault: &&str| ("note", format!("a {fault} was allowed, but never possible"));
+    facts.extend(report.never_struck.iter().map(never));
+    facts
+}
+
+fn explored_figures(report: &Report) -> Value {
+    let exploration = &report.exploration;
+    json!({
+        "states": exploration.states,
+        "transitions": exploration.transitions,
+        "depth": exploration.depth,
+        "seconds": exploration.elapsed.as_secs_f64(),
+        "memoryBytes": exploration.memory.total,
+        "executions": report.executions,
+        "rules": report.rules,
+        "neverStruck": report.never_struck,
+    })
+}
+
+fn in_time(count: u64, elapsed: std::time::Duration) -> String {
+    format!("{} in {:.1} s, {}", grouped(count), elapsed.as_secs_f64(), per_second(count, elapsed))
+}
+
+fn memory_in_words(memory: &Memory, states: usize) -> String {
+    // Of a few states, what they are made of takes more than they do.
+    if states < 10_000 {
+        return bytes(memory.total);
+    }
+    format!("{}, {:.0} bytes a state", bytes(memory.total), memory.per_state(states))
+}

@@ -1,0 +1,62 @@
+//! The line that shows how far a check is, on a terminal only.
+
+use std::io::{IsTerminal, Write, stderr};
+use std::sync::Arc;
+
+use windlass_check::engine::{Progress, TellProgress};
+
+use super::numbers::{bytes, grouped, short};
+
+/// Back to the start of the line, and clear it.
+const CLEAR: &str = "\r\x1b[2K";
+
+/// What shows the progress of a check; nothing if nobody would see it.
+pub(super) fn line(name: &'static str) -> Option<Arc<TellProgress>> {
+    if !stderr().is_terminal() {
+        return None;
+    }
+    Some(Arc::new(move |progress: &Progress| {
+        // A line that cannot be shown is no reason to end the check.
+        let _ = write!(stderr().lock(), "{CLEAR}{}", text(name, progress));
+        let _ = stderr().flush();
+    }))
+}
+
+/// Removes the line, so that the result stands there by itself.
+pub(super) fn clear() {
+    if stderr().is_terminal() {
+        let _ = write!(stderr().lock(), "{CLEAR}");
+    }
+}
+
+fn text(name: &str, progress: &Progress) -> String {
+    format!(
+        "{name}: {} states, {}/s, frontier {}, {}, {} s",
+        grouped(progress.states as u64),
+        short(progress.rate),
+        grouped(progress.frontier as u64),
+        bytes(progress.bytes),
+        progress.elapsed.as_secs(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_line_says_how_far_it_is() {
+        let progress = Progress {
+            states: 1_204_551,
+            rate: 2_140_000.0,
+            frontier: 34_000,
+            bytes: 210 << 20,
+            elapsed: Duration::from_millis(3_900),
+            ..Progress::default()
+        };
+        let expected = "pairs: 1,204,551 states, 2.1 M/s, frontier 34,000, 210 MiB, 3 s";
+        assert_eq!(text("pairs", &progress), expected);
+    }
+}

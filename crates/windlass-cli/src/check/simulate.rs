@@ -1,0 +1,43 @@
+//! Random runs for a given time.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use windlass_check::Check;
+use windlass_check::engine::{Simulation, SimulationOptions};
+
+/// How long it takes at most to notice Ctrl-C.
+const GLANCE: Duration = Duration::from_millis(50);
+
+/// Draws runs until the time is over, something is wrong, or somebody wants it to end.
+pub(super) fn run(check: &Check, seconds: usize, seed: Option<u64>, stop: &Arc<AtomicBool>) -> Simulation {
+    let over = Arc::new(AtomicBool::new(false));
+    let (clock, wanted) = (over.clone(), stop.clone());
+    let end = Instant::now() + Duration::from_secs(seconds as u64);
+    let timer = thread::spawn(move || {
+        while Instant::now() < end && !wanted.load(Ordering::Relaxed) && !clock.load(Ordering::Relaxed) {
+            thread::park_timeout(GLANCE);
+        }
+        clock.store(true, Ordering::Relaxed);
+    });
+    let options = SimulationOptions {
+        seed: seed.unwrap_or_else(new_seed),
+        runs: None,
+        stop: over.clone(),
+        ..SimulationOptions::default()
+    };
+    let simulation = check.simulate(&options);
+    over.store(true, Ordering::Relaxed);
+    timer.thread().unpark();
+    // It does nothing that could panic, and nothing depends on it any more.
+    let _ = timer.join();
+    simulation
+}
+
+/// Another one each time, and short enough to be typed.
+fn new_seed() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::from(since.subsec_nanos()) ^ (since.as_secs() & 0xffff_ffff)
+}

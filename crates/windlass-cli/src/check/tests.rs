@@ -1,0 +1,136 @@
+//! The command, with checks small enough to be run here.
+
+use std::path::PathBuf;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::CustomResourceExt;
+use serde_json::Value;
+use two_configmaps::{Pair, SecondFirst, TwoConfigMaps, pair};
+use windlass_check::{Check, check};
+
+use super::*;
+
+fn right() -> Check {
+    let check = check(TwoConfigMaps).crd(&Pair::crd()).given([pair("a")]);
+    check.eventually("both", |world| world.has::<ConfigMap>("a-cm1") && world.has::<ConfigMap>("a-cm2"))
+}
+
+fn wrong() -> Check {
+    let check = check(SecondFirst).crd(&Pair::crd()).given([pair("a")]);
+    check.always("in order", |world| !world.has::<ConfigMap>("a-cm2") || world.has::<ConfigMap>("a-cm1"))
+}
+
+const RIGHT: Bundled = Bundled { name: "right", about: "as it should be", is_specimen: false, check: right };
+const WRONG: Bundled = Bundled { name: "wrong", about: "as it should not", is_specimen: true, check: wrong };
+
+fn arguments() -> CheckArguments {
+    CheckArguments { max_states: MAX_STATES, threads: Some(1), ..CheckArguments::default() }
+}
+
+fn checked(chosen: &[&Bundled], arguments: &CheckArguments, stopped: bool) -> (Verdict, String) {
+    let mut out = Vec::new();
+    let stop = Arc::new(AtomicBool::new(stopped));
+    let worst = check_all(&mut out, chosen, arguments, &stop).unwrap();
+    (worst, String::from_utf8(out).unwrap())
+}
+
+#[test]
+fn what_holds_is_shown_in_a_block() {
+    let (worst, text) = checked(&[&RIGHT], &arguments(), false);
+    assert_eq!(worst.exit_code(), 0);
+    let labels: Vec<&str> = text.lines().map(|line| line.get(..13).unwrap_or(line).trim()).collect();
+    assert_eq!(labels[..6], ["right", "bounds", "states", "transitions", "memory", "rules"], "{text}");
+    assert!(text.contains("  bounds       1 object, no faults\n"), "{text}");
+    assert!(text.contains("  rules        eventually \"both\"\n"), "{text}");
+    assert!(text.ends_with("  verdict      holds\n\n"), "{text}");
+}
+
+#[test]
+fn what_is_violated_comes_with_its_trace_and_decides_the_exit_code() {
+    let (worst, text) = checked(&[&WRONG, &RIGHT], &arguments(), false);
+    assert_eq!(worst.exit_code(), 1);
+    assert!(
+        text.contains(
+            "  verdict      VIOLATED\n\nwrong: always \"in order\" does not hold\nbounds: 1 object, no faults\n"
+        ),
+        "{text}"
+    );
+    assert!(
+        text.contains("+ configmaps default/a-cm2\n\nto keep it and step through it, add --trace-dir DIR\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn traces_are_kept_on_request_and_can_be_replayed() {
+    let folder = std::env::temp_dir().join(format!("windlass-check-{}", std::process::id()));
+    let arguments = CheckArguments { trace_dir: Some(folder.clone()), ..arguments() };
+    let (_, text) = checked(&[&RIGHT, &WRONG], &arguments, false);
+    let mut names: Vec<PathBuf> =
+        std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    names.sort();
+    let saved = windlass_check::Counterexample::load(&folder.join("wrong.json")).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(names, ["wrong.html", "wrong.json", "wrong.mmd"].map(|name| folder.join(name)));
+    assert!(
+        text.contains(&format!("to step through it, open {}\n", folder.join("wrong.html").display())),
+        "{text}"
+    );
+    assert!(wrong().replay(&saved).is_still_wrong());
+    // What every cluster has from the start plays no part here.
+    let first: Vec<&str> = saved.initial.iter().map(|first| first.object.as_str()).collect();
+    assert_eq!(first, ["pairs default/a"]);
+}
+
+#[test]
+fn limits_and_interruptions_leave_it_undecided() {
+    let limited = CheckArguments { max_states: 3, ..arguments() };
+    let (worst, text) = checked(&[&RIGHT], &limited, false);
+    assert_eq!(worst.exit_code(), 3);
+    assert!(text.contains("  verdict      NOT DECIDED (the state limit was reached)\n"), "{text}");
+    let (worst, text) = checked(&[&RIGHT, &WRONG], &arguments(), true);
+    assert_eq!(worst.exit_code(), 3);
+    assert_eq!(text.matches("NOT DECIDED (it was not started)\n").count(), 2, "{text}");
+}
+
+#[test]
+fn tools_get_one_document() {
+    let arguments = CheckArguments { json: true, ..arguments() };
+    let (_, text) = checked(&[&RIGHT, &WRONG], &arguments, false);
+    let all: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(all["verdict"], "violated");
+    assert_eq!(all["checks"][0]["verdict"], "holds");
+    assert_eq!(all["checks"][0].get("counterexample"), None);
+    assert_eq!(all["checks"][1]["counterexample"]["violation"]["property"], "in order");
+    assert!(all["checks"][1]["states"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn specimens_are_checked_on_request_only() {
+    assert!(is_chosen(&RIGHT, &[]));
+    assert!(!is_chosen(&WRONG, &[]));
+    assert!(is_chosen(&WRONG, &["wrong".to_owned()]));
+    assert!(!is_chosen(&RIGHT, &["wrong".to_owned()]));
+    let mut out = Vec::new();
+    list(&mut out, &[RIGHT, WRONG], false).unwrap();
+    assert_eq!(
+        String::from_utf8(out).unwrap(),
+        "right  as it should be\nwrong  as it should not (broken on purpose: only on request)\n"
+    );
+}
+
+#[test]
+fn random_runs_find_what_is_wrong_and_prove_nothing() {
+    let simulated = |bundled: &Bundled| {
+        let stop = Arc::new(AtomicBool::new(false));
+        // The time is only a limit: the first run finds it.
+        let simulation = simulate::run(&(bundled.check)(), 600, Some(7), &stop);
+        Finding::simulated("random", &(bundled.check)(), &simulation)
+    };
+    let text = simulated(&WRONG).to_string();
+    assert!(text.contains("  verdict      VIOLATED (again with --simulate 1 --seed 7)\n"), "{text}");
+    assert!(text.contains("  runs         1, seeds from 7\n"), "{text}");
+    let stop = Arc::new(AtomicBool::new(true));
+    let nothing = Finding::simulated("random", &right(), &simulate::run(&right(), 600, None, &stop));
+    assert_eq!(nothing.verdict.exit_code(), 3);
+}
