@@ -51,10 +51,10 @@ pub(crate) struct CheckArguments {
     /// How many threads work; all cores if not given.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     threads: Option<usize>,
-    /// Give up, undecided, after so many states.
+    /// Explore so many states at most, then go on with random runs.
     #[arg(long, value_name = "N", value_parser = at_least_one, default_value_t = MAX_STATES)]
     max_states: usize,
-    /// Give up, undecided, when the states take so much memory: 512M, 2G.
+    /// Explore as long as the states take no more memory than this, then go on with random runs: 512M, 2G.
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     memory: Option<usize>,
     /// Tell states apart that differ in names only.
@@ -70,7 +70,7 @@ pub(crate) struct CheckArguments {
     #[arg(long, value_name = "SECONDS", value_parser = at_least_one)]
     simulate: Option<usize>,
     /// Draw the same random runs again.
-    #[arg(long, value_name = "N", requires = "simulate")]
+    #[arg(long, value_name = "N")]
     seed: Option<u64>,
 }
 
@@ -180,6 +180,8 @@ fn options(name: &'static str, arguments: &CheckArguments, stop: &Arc<AtomicBool
         memory_bytes: arguments.memory.unwrap_or(all.memory_bytes),
         stop: stop.clone(),
         progress: progress::line(name),
+        // What is too large to be explored is at least tried at random.
+        then_simulate: Some(simulate::after_a_limit(arguments.seed, stop)),
         ..all
     }
 }

@@ -58,7 +58,7 @@ impl Finding {
             None if report.holds() => Verdict::Holds,
             None => Verdict::Undecided,
         };
-        Finding {
+        let explored = Finding {
             name,
             verdict,
             said: report.verdict().to_owned(),
@@ -67,7 +67,25 @@ impl Finding {
             figures: explored_figures(report),
             counterexample: check.counterexample(name, report),
             saved: None,
+        };
+        match &report.exploration.simulation {
+            Some(simulation) => explored.and_then_simulated(Finding::simulated(name, check, simulation)),
+            None => explored,
         }
+    }
+
+    /// Adds what random runs found after a limit was reached.
+    fn and_then_simulated(mut self, simulated: Finding) -> Self {
+        self.facts.extend(simulated.facts);
+        self.figures["simulation"] = simulated.figures;
+        if simulated.verdict == Verdict::Violated {
+            self.verdict = simulated.verdict;
+            self.said = simulated.said;
+            self.counterexample = simulated.counterexample;
+        } else {
+            self.said += "; random runs found nothing";
+        }
+        self
     }
 
     /// What random runs found. However many there were, they prove nothing.

@@ -36,6 +36,15 @@ pub(super) fn run(check: &Check, seconds: usize, seed: Option<u64>, stop: &Arc<A
     simulation
 }
 
+/// How to go on when everything was too much.
+pub(super) fn after_a_limit(seed: Option<u64>, stop: &Arc<AtomicBool>) -> SimulationOptions {
+    SimulationOptions {
+        seed: seed.unwrap_or_else(new_seed),
+        stop: stop.clone(),
+        ..SimulationOptions::default()
+    }
+}
+
 /// Another one each time, and short enough to be typed.
 fn new_seed() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();

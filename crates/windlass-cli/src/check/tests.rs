@@ -87,7 +87,13 @@ fn limits_and_interruptions_leave_it_undecided() {
     let limited = CheckArguments { max_states: 3, ..arguments() };
     let (worst, text) = checked(&[&RIGHT], &limited, false);
     assert_eq!(worst.exit_code(), 3);
-    assert!(text.contains("  verdict      NOT DECIDED (the state limit was reached)\n"), "{text}");
+    let undecided = "  verdict      NOT DECIDED (the state limit was reached); random runs found nothing\n";
+    assert!(text.contains(undecided), "{text}");
+    // What is beyond the limit may still be found at random, and from its seed again.
+    let (worst, text) =
+        checked(&[&WRONG], &CheckArguments { max_states: 1, seed: Some(7), ..arguments() }, false);
+    assert_eq!(worst.exit_code(), 1, "{text}");
+    assert!(text.contains("VIOLATED (again with --simulate 1 --seed "), "{text}");
     let (worst, text) = checked(&[&RIGHT, &WRONG], &arguments(), true);
     assert_eq!(worst.exit_code(), 3);
     assert_eq!(text.matches("NOT DECIDED (it was not started)\n").count(), 2, "{text}");
