@@ -3,13 +3,13 @@
 use std::time::SystemTime;
 
 use anyhow::{Context, bail, ensure};
-use k8s_openapi::api::core::v1::ConfigMap;
 use kube::CustomResourceExt;
 use two_configmaps::{Pair, SecondFirst, TwoConfigMaps, pair};
 use windlass::local::Local;
 use windlass::model::{Cluster, Request, Store, Timestamp, Verb};
-use windlass::{Ask, Controller, Kind, Machine, ObjectRef, Step, Verdict, to_value};
-use windlass_check::{Faults, Report, View, check};
+use windlass::{Ask, Controller, Kind, ObjectRef, Step, Verdict, to_value};
+
+use crate::check::bundled;
 
 /// Runs the whole demonstration; an error means that something did not come out as promised.
 pub(crate) fn run() -> anyhow::Result<()> {
@@ -31,12 +31,12 @@ pub(crate) fn run() -> anyhow::Result<()> {
     show_config_maps(&local);
 
     println!("\n5. Was that luck? Every interleaving, with crashes, duplicates and reordering:");
-    let report = check_pairs(TwoConfigMaps);
+    let report = bundled::pairs(TwoConfigMaps).run();
     print!("   {report}");
     ensure!(report.holds(), "the bundled controller does not hold");
 
     println!("\n6. The same controller with the two ConfigMaps in the wrong order:");
-    let report = check_pairs(SecondFirst);
+    let report = bundled::pairs(SecondFirst).run();
     ensure!(!report.holds(), "the mistake was not found");
     print!("{}", indent(&report.to_string()));
 
@@ -99,21 +99,6 @@ fn show_config_maps(local: &Local) {
     let maps = local.cluster.store().scan("", "configmaps", Some("default"), None);
     let names: Vec<String> = maps.map(|(key, _)| key.name.to_string()).collect();
     println!("   ConfigMaps now: {}", names.join(", "));
-}
-
-fn check_pairs(machine: impl Machine<Parent = Pair>) -> Report {
-    let has = |world: &View<'_>, pair: &str, map: &str| world.has::<ConfigMap>(&format!("{pair}-{map}"));
-    check(machine)
-        .crd(&Pair::crd())
-        .given([pair("a"), pair("b")])
-        .faults(Faults::none().crashes(1).duplicates().reorders())
-        .always("cm2 implies cm1", move |world| {
-            ["a", "b"].iter().all(|pair| !has(world, pair, "cm2") || has(world, pair, "cm1"))
-        })
-        .eventually("both exist and stay", move |world| {
-            ["a", "b"].iter().all(|pair| has(world, pair, "cm1") && has(world, pair, "cm2"))
-        })
-        .run()
 }
 
 fn indent(text: &str) -> String {

@@ -7,3 +7,4 @@ mod page;
 mod properties;
 mod reductions;
 mod regressions;
+mod things;

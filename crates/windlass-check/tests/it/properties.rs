@@ -3,34 +3,10 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::CustomResource;
-use kube::core::ObjectMeta;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use windlass::{Cx, Declaration, Machine, Outcome, States, done, requeue_after, secs, to};
 use windlass_check::{ClientEvent, Faults, Oracle, Reductions, Report, Violation, check};
 
-#[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[kube(group = "test.windlass.dev", version = "v1", kind = "Thing", namespaced)]
-struct ThingSpec {}
-
-fn thing(name: &str) -> Thing {
-    Thing::new(name, ThingSpec {})
-}
-
-fn map(name: &str) -> ConfigMap {
-    ConfigMap {
-        metadata: ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() },
-        data: Some(BTreeMap::new()),
-        ..ConfigMap::default()
-    }
-}
-
-#[derive(States)]
-enum Only {
-    #[state(initial, condition = "Made")]
-    Make,
-}
+use crate::things::{Only, Thing, map, thing};
 
 #[derive(States)]
 enum Two {

@@ -1,36 +1,10 @@
 //! Reductions visit fewer states and come to the same verdict.
 
-use std::collections::BTreeMap;
-
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::CustomResource;
-use kube::core::ObjectMeta;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use windlass::{Cx, Declaration, Machine, Outcome, States, done};
+use windlass::{Cx, Declaration, Machine, Outcome, done};
 use windlass_check::{Check, Faults, Reductions, Report, Violation, check};
 
-#[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[kube(group = "test.windlass.dev", version = "v1", kind = "Thing", namespaced)]
-struct ThingSpec {}
-
-fn thing(name: &str) -> Thing {
-    Thing::new(name, ThingSpec {})
-}
-
-fn map(name: &str) -> ConfigMap {
-    ConfigMap {
-        metadata: ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() },
-        data: Some(BTreeMap::new()),
-        ..ConfigMap::default()
-    }
-}
-
-#[derive(States)]
-enum Only {
-    #[state(initial, condition = "Made")]
-    Make,
-}
+use crate::things::{Only, Thing, map, thing};
 
 /// Makes an output per parent; one parent may be special.
 struct Makes {

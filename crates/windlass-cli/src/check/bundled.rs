@@ -49,7 +49,8 @@ pub(crate) fn by_name(name: &str) -> Option<Bundled> {
     all().into_iter().find(|known| known.name == name)
 }
 
-fn pairs(machine: impl Machine<Parent = Pair>) -> Check {
+/// Two pairs, one crash, duplicates and reordering, for a controller of pairs.
+pub(crate) fn pairs(machine: impl Machine<Parent = Pair>) -> Check {
     let has = |world: &View<'_>, pair: &str, map: &str| world.has::<ConfigMap>(&format!("{pair}-{map}"));
     check(machine)
         .crd(&Pair::crd())

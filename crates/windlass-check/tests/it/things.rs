@@ -1,0 +1,32 @@
+//! A parent that says nothing, a ConfigMap that holds nothing, and a machine's only state.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::CustomResource;
+use kube::core::ObjectMeta;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use windlass::States;
+
+#[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[kube(group = "test.windlass.dev", version = "v1", kind = "Thing", namespaced)]
+pub(crate) struct ThingSpec {}
+
+pub(crate) fn thing(name: &str) -> Thing {
+    Thing::new(name, ThingSpec {})
+}
+
+pub(crate) fn map(name: &str) -> ConfigMap {
+    ConfigMap {
+        metadata: ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() },
+        data: Some(BTreeMap::new()),
+        ..ConfigMap::default()
+    }
+}
+
+#[derive(States)]
+pub(crate) enum Only {
+    #[state(initial, condition = "Made")]
+    Make,
+}
