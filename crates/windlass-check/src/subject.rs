@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use windlass::{Ask, Bug, Shortcut, Verdict};
 
 use crate::action::{Action, KINDS};
-use crate::engine::{Model, Next, Property, PropertyKind};
+use crate::engine::{Expansion, Model, Next, Property, PropertyKind, by_actions};
 use crate::narrate;
 use crate::oracle::{self, Oracle};
 use crate::rules::Rules;
@@ -21,6 +21,8 @@ pub(crate) struct Subject {
     pub(crate) world: World,
     rules: Arc<Rules>,
     judged: Judged,
+    /// Steps of an expansion with which something is wrong, kept so that there is always room for them.
+    wrongs: Vec<(usize, u32)>,
     /// The first set of objects in which a fair run ended up, and all others.
     ends: Arc<Mutex<Vec<String>>>,
     /// The mistakes in controllers' code that showed, in this run and in those for traces.
@@ -50,7 +52,8 @@ impl Subject {
     pub(crate) fn new(setup: Setup, rules: Rules) -> Self {
         let rules = Arc::new(rules);
         let judged = Judged::new(&rules);
-        Subject { world: World::new(setup), rules, judged, ends: Arc::default(), bugs: Arc::default() }
+        let (ends, bugs) = Default::default();
+        Subject { world: World::new(setup), rules, judged, wrongs: Vec::new(), ends, bugs }
     }
 
     /// The mistake in controller code that a message tells of.
@@ -98,6 +101,11 @@ impl Subject {
         let broken = self.rules.steps.iter().position(|rule| (rule.predicate)(&between));
         self.judged.steps.insert(key, broken);
         broken
+    }
+
+    /// A rule on steps is broken, in words.
+    fn happens(&self, rule: usize) -> String {
+        format!("never between \"{}\" happens", self.rules.steps[rule].name)
     }
 
     /// What must never happen, in words; nothing if the rule against it is switched off.
@@ -241,6 +249,7 @@ impl Clone for Subject {
             world: self.world.clone(),
             rules: self.rules.clone(),
             judged: Judged::new(&self.rules),
+            wrongs: Vec::new(),
             ends: self.ends.clone(),
             bugs: self.bugs.clone(),
         }
@@ -256,13 +265,11 @@ impl Model for Subject {
     }
 
     fn encode(&mut self, state: &Words, words: &mut [u32]) {
-        words.copy_from_slice(&state[..words.len()]);
+        self.world.encode(state, words);
     }
 
     fn decode(&mut self, words: &[u32]) -> Words {
-        let mut state = Words::default();
-        state[..words.len()].copy_from_slice(words);
-        state
+        self.world.decode(words)
     }
 
     fn initial(&mut self) -> Vec<Words> {
@@ -281,8 +288,31 @@ impl Model for Subject {
             return Next::Wrong(message);
         }
         match self.broken_between(state, &next) {
-            Some(rule) => Next::Wrong(format!("never between \"{}\" happens", self.rules.steps[rule].name)),
+            Some(rule) => Next::Wrong(self.happens(rule)),
             None => Next::State(next),
+        }
+    }
+
+    fn expand(&mut self, state: &Words, alone: bool, expansion: &mut Expansion<Move>) {
+        if !self.world.has_plans() {
+            by_actions(self, state, alone, expansion);
+            return;
+        }
+        let mut wrongs = std::mem::take(&mut self.wrongs);
+        self.world.expand(alone, expansion, &mut wrongs);
+        for (step, wrong) in wrongs.drain(..) {
+            if let Some(message) = self.wrong(wrong) {
+                expansion.forbid(step, message);
+            }
+        }
+        self.wrongs = wrongs;
+        if !self.rules.steps.is_empty() {
+            for step in 0..expansion.len() {
+                let next = self.world.decode(expansion.words(step));
+                if let Some(rule) = self.broken_between(state, &next) {
+                    expansion.forbid(step, self.happens(rule));
+                }
+            }
         }
     }
 
@@ -333,6 +363,11 @@ impl Model for Subject {
         self.world.mirror(state, symmetry)
     }
 
+    fn representative(&mut self, state: &Words) -> Words {
+        let mirrors = (0..self.world.exchanges()).map(|symmetry| self.world.mirror(state, symmetry));
+        mirrors.fold(*state, Words::min)
+    }
+
     fn judge_end(&mut self, states: &mut dyn Iterator<Item = Words>) -> Option<(usize, String)> {
         self.judge(states)
     }
@@ -346,6 +381,6 @@ impl Model for Subject {
     }
 
     fn bytes(&self) -> usize {
-        self.world.parts().bytes()
+        self.world.parts().bytes() + self.world.plan_bytes()
     }
 }

@@ -1,16 +1,17 @@
 //! Successors that wait to be looked up together.
 
 use super::exits::StepOut;
-use super::pair_table::{Arrival, Groups};
+use super::pair_table::Groups;
+use super::shard::Arrival;
 use super::shared::NO_PARENT;
 use super::tuple_store::TupleStore;
 
 /// So many successors are looked up together: enough for dozens in each shard.
-const FULL: usize = 4096;
+const FULL: usize = 8192;
 /// How many states a thread remembers at first, for models that are small.
 const FEW_REMEMBERED: usize = 1 << 8;
-/// How many states it remembers once there are many. They should fit into the cache of its core.
-const MANY_REMEMBERED: usize = 1 << 14;
+/// How many states it remembers once there are many. They should leave room in the cache of its core.
+const MANY_REMEMBERED: usize = 1 << 12;
 
 /// Successors of the states that were expanded lately.
 pub(super) struct Batch {

@@ -128,9 +128,13 @@ impl ExitMap {
         self.shards[shard].set(place, exit, UNKNOWN);
     }
 
-    /// Whether the step that is kept of a state leads to one that was judged before.
+    /// Whether the step that is kept of a state leads to one that was judged before, as all with higher places
+    /// were: most lead to one of these, and need no look at it.
     pub(super) fn leads_to_judged(&self, state: u32) -> bool {
-        matches!(self.get(state), Exit::To(next) if self.get(next) == Exit::Judged)
+        match self.get(state) {
+            Exit::To(next) => place_in_shard(next) > place_in_shard(state) || self.get(next) == Exit::Judged,
+            _ => false,
+        }
     }
 
     /// How many places the largest shard has.
@@ -157,9 +161,10 @@ mod tests {
         let mut map = exits.take();
         assert_eq!((map.get(7), map.get(5), map.get(6)), (Exit::To(9), Exit::None, Exit::Unknown));
         assert_eq!((map.get(in_another_shard + 2), map.get(1_000)), (Exit::To(0), Exit::Unknown));
-        assert!(!map.leads_to_judged(7));
-        map.set_judged(9);
         assert!(map.leads_to_judged(7));
+        assert!(!map.leads_to_judged(in_another_shard + 2));
+        map.set_judged(0);
+        assert!(map.leads_to_judged(in_another_shard + 2));
         map.set_judged(7);
         map.set_on_the_way(5);
         exits.put_back(map);

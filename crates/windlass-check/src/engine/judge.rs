@@ -59,13 +59,24 @@ impl<M: Model> EndVisitor for EndJudge<'_, M> {
     }
 
     fn visit(&mut self, members: &[u32]) -> ControlFlow<()> {
-        self.judge(members);
+        self.judge(&self.in_order(members));
         let goes_on = self.any.is_none() || self.shared.keeps_parents;
         if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
 }
 
 impl<M: Model> EndJudge<'_, M> {
+    /// When a trace is wanted, what was expanded first comes first: the way to it is the shortest.
+    fn in_order(&self, members: &[u32]) -> Vec<u32> {
+        if !self.shared.keeps_parents || members.len() < 2 {
+            return members.to_vec();
+        }
+        let wanted: FxHashSet<u32> = members.iter().copied().collect();
+        let ordered: Vec<u32> =
+            self.worker.order.iter().copied().filter(|state| wanted.contains(state)).collect();
+        if ordered.len() == members.len() { ordered } else { members.to_vec() }
+    }
+
     /// Judges an end: each state by the `eventually` properties, then all of them by the model.
     fn judge(&mut self, members: &[u32]) {
         for at in members {

@@ -7,20 +7,24 @@ mod arena;
 mod batch;
 mod ends;
 mod exits;
+mod expansion;
 mod exploration;
 mod explore;
 mod fair_from;
 mod judge;
 mod model;
 mod options;
+mod pair_list;
 mod pair_table;
 mod random;
 mod retrace;
 mod scheduler;
 mod search;
+mod shard;
 mod shared;
 mod shorten;
 mod simulate;
+mod slots;
 #[cfg(test)]
 mod test_models;
 #[cfg(test)]
@@ -29,6 +33,8 @@ mod tuple_store;
 mod walk;
 mod worker;
 
+pub use expansion::Expansion;
+pub(crate) use expansion::by_actions;
 pub use exploration::{Ended, Exploration, Memory, Violation};
 pub use explore::explore;
 pub use model::{Model, Next, Property, PropertyKind};

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use crate::trace::TraceStep;
 
+use super::expansion::{Expansion, by_actions};
+
 /// A system to be explored: its first states, what can happen in each, and what must hold.
 ///
 /// A clone is another worker on the same system. Workers run on threads of their own, so whatever they
@@ -35,6 +37,12 @@ pub trait Model: Clone + Send + 'static {
 
     /// What an action leads to.
     fn next(&mut self, state: &Self::State, action: &Self::Action) -> Next<Self::State>;
+
+    /// Works out all steps from a state at once; if `alone`, only the one that [`Model::may_go_first`], if there is
+    /// one. A model that can do this faster than action by action may.
+    fn expand(&mut self, state: &Self::State, alone: bool, expansion: &mut Expansion<Self::Action>) {
+        by_actions(self, state, alone, expansion);
+    }
 
     /// What must hold.
     fn properties(&self) -> Vec<Property<Self>>;
@@ -78,6 +86,22 @@ pub trait Model: Clone + Send + 'static {
     /// The state with what is alike exchanged in one of these ways.
     fn mirror(&mut self, state: &Self::State, _symmetry: usize) -> Self::State {
         state.clone()
+    }
+
+    /// Of all states that are like one, itself included, the one that stands for all of them: the same whichever of
+    /// them it is asked of.
+    fn representative(&mut self, state: &Self::State) -> Self::State {
+        let mut words = vec![0; self.width()];
+        let mut least = (state.clone(), words.clone());
+        self.encode(state, &mut least.1);
+        for symmetry in 0..self.symmetries() {
+            let mirror = self.mirror(state, symmetry);
+            self.encode(&mirror, &mut words);
+            if words < least.1 {
+                least = (mirror, words.clone());
+            }
+        }
+        least.0
     }
 
     /// Judges a set of states in which fair runs stay for ever, visiting each of them again and again. Says

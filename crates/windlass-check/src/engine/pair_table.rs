@@ -1,16 +1,15 @@
 //! Pairs of words and the numbers they were given: a set shared by threads that can be asked both ways.
 
-use std::hint::black_box;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-use super::arena::Arena;
+use super::shard::{Arrival, Shard, TOUCHED_AT_ONCE, hash, shard_of};
 
 /// How many parts the set has. Each has a lock of its own, so threads rarely wait for each other.
 pub(super) const SHARDS: usize = 64;
 /// A number is a place within a shard, with the shard in the bits above.
-const PLACE_BITS: u32 = 26;
-const PLACE_MASK: u32 = (1 << PLACE_BITS) - 1;
+pub(super) const PLACE_BITS: u32 = 26;
+pub(super) const PLACE_MASK: u32 = (1 << PLACE_BITS) - 1;
 /// More pairs than this may not fit, as shards are only about equally full.
 pub(super) const MOST_PAIRS: usize = SHARDS * (1 << PLACE_BITS) / 16 * 15;
 
@@ -30,30 +29,7 @@ pub(super) fn id_of(shard: usize, place: usize) -> u32 {
     (shard as u32) << PLACE_BITS | place as u32
 }
 
-/// A pair that is to be looked up with others.
-pub(super) struct Arrival {
-    pub(super) pair: u64,
-    hash: u64,
-    /// Its number, once it was looked up.
-    pub(super) id: u32,
-    /// Whether it is held back, if it is new.
-    pub(super) is_held: bool,
-    /// Whether it is to be visited: it is new, or it was held back and now needs no further fault.
-    pub(super) is_new: bool,
-}
-
-impl Arrival {
-    #[inline]
-    pub(super) fn new(pair: u64, is_held: bool) -> Self {
-        Arrival { pair, hash: hash(pair), id: 0, is_held, is_new: false }
-    }
-
-    /// A place for it among so many.
-    #[inline]
-    pub(super) fn slot(&self, slots: usize) -> usize {
-        slot_of(self.hash, slots)
-    }
-}
+const FIRST_SLOTS: usize = 64;
 
 /// The set.
 pub(super) struct PairTable {
@@ -69,11 +45,10 @@ struct Padded(Mutex<Shard>);
 
 impl PairTable {
     pub(super) fn new() -> Self {
-        // Shards fill alike. If they began alike they would all grow at the same time, and what one leaves behind
-        // would be too small for any other.
-        let shard = |number| Padded(Mutex::new(Shard::new(FIRST_SLOTS + number * FIRST_SLOTS / 2 / SHARDS)));
+        // Shards fill alike. If they began alike they would all grow at the same time, and be at their emptiest together.
+        let shard = |number| Padded(Mutex::new(Shard::new(FIRST_SLOTS + number * FIRST_SLOTS / 4 / SHARDS)));
         let shards: Vec<Padded> = (0..SHARDS).map(shard).collect();
-        let bytes = SHARDS * (size_of::<Padded>() + FIRST_SLOTS * size_of::<u32>() * 5 / 4);
+        let bytes = SHARDS * (size_of::<Padded>() + FIRST_SLOTS * size_of::<u32>() * 9 / 8);
         PairTable { shards, len: 0.into(), held: 0.into(), bytes: bytes.into() }
     }
 
@@ -118,21 +93,14 @@ impl PairTable {
         groups.arrange(arrivals.iter().map(|arrival| shard_of(arrival.hash)));
         // Counted here and told once: all threads would wait for the place where it is told.
         let (mut added, mut bytes, mut held) = (0, 0, 0);
-        for step in 0..SHARDS {
-            let number = (first + step) % SHARDS;
-            let group = groups.of(number);
-            if group.is_empty() {
-                continue;
-            }
-            let mut shard = self.lock(number);
+        self.visit(groups, first, |number, shard, group| {
             let before = (shard.pairs.len(), shard.bytes());
-            shard.touch(arrivals, group);
-            for index in group {
-                held += shard.arrive(&mut arrivals[*index as usize], number);
+            for few in group.chunks(TOUCHED_AT_ONCE) {
+                held += shard.arrive_together(arrivals, few, number);
             }
             added += shard.pairs.len() - before.0;
             bytes += shard.bytes() - before.1;
-        }
+        });
         self.len.fetch_add(added, Ordering::Relaxed);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         // Fewer may be held than before: the sum wraps around, as it should.
@@ -140,21 +108,31 @@ impl PairTable {
     }
 
     /// The pairs of many numbers, in their order. Each shard is locked once.
-    pub(super) fn get_all(&self, ids: &[u32], groups: &mut Groups, pairs: &mut Vec<u64>) {
+    pub(super) fn get_all(&self, ids: &[u32], groups: &mut Groups, first: usize, pairs: &mut Vec<u64>) {
         groups.arrange(ids.iter().map(|id| shard_and_place(*id).0));
         pairs.clear();
         pairs.resize(ids.len(), 0);
-        for number in 0..SHARDS {
-            let group = groups.of(number);
-            if group.is_empty() {
-                continue;
-            }
-            let shard = self.lock(number);
+        self.visit(groups, first, |_, shard, group| {
             for index in group {
                 let (_, place) = shard_and_place(ids[*index as usize]);
                 let pair = shard.pairs.get(place).expect("numbers are given with their pairs");
                 pairs[*index as usize] = pair;
             }
+        });
+    }
+
+    /// Visits all shards that things belong to, once each, from `first` on. Those that another thread is in come last.
+    fn visit(&self, groups: &Groups, first: usize, mut visit: impl FnMut(usize, &mut Shard, &[u32])) {
+        let mut busy = 0_u64;
+        let numbers = (0..SHARDS).map(|step| (first + step) % SHARDS);
+        for number in numbers.clone().filter(|number| !groups.of(*number).is_empty()) {
+            match self.shards[number].0.try_lock() {
+                Ok(mut shard) => visit(number, &mut shard, groups.of(number)),
+                Err(_) => busy |= 1 << number,
+            }
+        }
+        for number in numbers.filter(|number| busy & (1 << number) != 0) {
+            visit(number, &mut self.lock(number), groups.of(number));
         }
     }
 
@@ -208,153 +186,6 @@ impl Groups {
     pub(super) fn of(&self, shard: usize) -> &[u32] {
         &self.order[self.ends[shard] as usize..self.ends[shard + 1] as usize]
     }
-}
-
-const FIRST_SLOTS: usize = 64;
-
-struct Shard {
-    /// The pairs, in the order of their arrival.
-    pairs: Arena<u64>,
-    /// Where each pair is, by its hash: its place plus one, below a few bits of the hash. 0 is empty.
-    slots: Vec<u32>,
-    /// A bit for each pair, set if it is held back. Shorter than it would be if the last are not.
-    held: Vec<u64>,
-}
-
-impl Shard {
-    fn new(slots: usize) -> Self {
-        Shard { pairs: Arena::new(), slots: vec![0; slots], held: Vec::new() }
-    }
-
-    fn bytes(&self) -> usize {
-        self.pairs.bytes()
-            + self.held.capacity() * size_of::<u64>()
-            + self.slots.capacity() * size_of::<u32>()
-    }
-
-    /// The place of a pair, or the slot where it belongs.
-    fn find(&self, pair: u64, hash: u64) -> Result<usize, usize> {
-        let tag = tag_of(hash);
-        let mut slot = slot_of(hash, self.slots.len());
-        loop {
-            let taken = self.slots[slot];
-            if taken == 0 {
-                return Err(slot);
-            }
-            if taken >> PLACE_BITS == tag {
-                let place = (taken & PLACE_MASK) as usize - 1;
-                if self.pairs.get(place) == Some(pair) {
-                    return Ok(place);
-                }
-            }
-            slot = if slot + 1 == self.slots.len() { 0 } else { slot + 1 };
-        }
-    }
-
-    fn insert(&mut self, pair: u64, hash: u64) -> (usize, bool) {
-        match self.find(pair, hash) {
-            Ok(place) => (place, false),
-            Err(slot) => {
-                let place = self.pairs.len();
-                assert!(place < PLACE_MASK as usize, "the search stops before a shard is full");
-                self.pairs.push(pair);
-                self.slots[slot] = tag_of(hash) << PLACE_BITS | (place as u32 + 1);
-                if self.pairs.len() * 5 > self.slots.len() * 4 {
-                    self.grow();
-                }
-                (place, true)
-            }
-        }
-    }
-
-    /// Looks an arrival up. Returns by how many the number of pairs that are held back has changed.
-    fn arrive(&mut self, arrival: &mut Arrival, shard: usize) -> isize {
-        let (place, is_new) = self.insert(arrival.pair, arrival.hash);
-        arrival.id = id_of(shard, place);
-        arrival.is_new = is_new;
-        if arrival.is_held {
-            if is_new {
-                self.hold(place);
-            }
-            return isize::from(is_new);
-        }
-        if !is_new && self.release(place) {
-            arrival.is_new = true;
-            return -1;
-        }
-        0
-    }
-
-    /// Reads what the look-ups of a group will need, so that these reads wait for memory together and not
-    /// one after the other.
-    fn touch(&self, arrivals: &[Arrival], group: &[u32]) {
-        let slot = |hash| self.slots[slot_of(hash, self.slots.len())];
-        let mut read = 0;
-        for index in group {
-            read ^= slot(arrivals[*index as usize].hash);
-        }
-        black_box(read);
-        let mut read = 0;
-        for index in group {
-            let taken = slot(arrivals[*index as usize].hash);
-            let place = ((taken & PLACE_MASK) as usize).wrapping_sub(1);
-            read ^= self.pairs.get(place).unwrap_or(0);
-        }
-        black_box(read);
-    }
-
-    fn hold(&mut self, place: usize) {
-        if self.held.len() <= place / 64 {
-            self.held.resize(self.pairs.len().div_ceil(64), 0);
-        }
-        self.held[place / 64] |= 1 << (place % 64);
-    }
-
-    fn release(&mut self, place: usize) -> bool {
-        let Some(bits) = self.held.get_mut(place / 64) else { return false };
-        let bit = 1 << (place % 64);
-        let was_held = *bits & bit != 0;
-        *bits &= !bit;
-        was_held
-    }
-
-    /// Half as large again: doubling would leave more than half of it empty for long.
-    fn grow(&mut self) {
-        let len = self.slots.len() / 2 * 3;
-        // The old slots go first, so that both are never there together.
-        self.slots = Vec::new();
-        let mut slots = vec![0; len];
-        for (place, pair) in self.pairs.iter().enumerate() {
-            let hash = hash(pair);
-            let mut slot = slot_of(hash, len);
-            while slots[slot] != 0 {
-                slot = if slot + 1 == len { 0 } else { slot + 1 };
-            }
-            slots[slot] = tag_of(hash) << PLACE_BITS | (place as u32 + 1);
-        }
-        self.slots = slots;
-    }
-}
-
-/// Every bit of the result depends on every bit of the pair.
-#[inline]
-fn hash(pair: u64) -> u64 {
-    let mut hash = pair ^ 0x9e37_79b9_7f4a_7c15;
-    hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    hash = (hash ^ (hash >> 29)).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
-    hash ^ (hash >> 32)
-}
-
-fn shard_of(hash: u64) -> usize {
-    hash as usize % SHARDS
-}
-
-fn tag_of(hash: u64) -> u32 {
-    (hash >> 6) as u32 & (u32::MAX >> PLACE_BITS)
-}
-
-fn slot_of(hash: u64, slots: usize) -> usize {
-    (((hash >> 32) * slots as u64) >> 32) as usize
 }
 
 #[cfg(test)]

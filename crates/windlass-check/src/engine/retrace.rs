@@ -160,7 +160,7 @@ impl<M: Model> Retrace<M> {
                 Some(last) => successors(&mut self.model, last).into_iter().map(|(_, next)| next).collect(),
                 None => self.model.initial(),
             };
-            let next = candidates.into_iter().find(|state| least_words(&mut self.model, state) == *wanted);
+            let next = candidates.into_iter().find(|state| words_for_all(&mut self.model, state) == *wanted);
             path.extend(next);
         }
         path
@@ -198,14 +198,10 @@ fn words_of<M: Model>(model: &mut M, state: &M::State) -> Vec<u32> {
     words
 }
 
-/// The words of the least of the states that are alike.
-fn least_words<M: Model>(model: &mut M, state: &M::State) -> Vec<u32> {
-    let mut least = words_of(model, state);
-    for symmetry in 0..model.symmetries() {
-        let mirror = model.mirror(state, symmetry);
-        least = least.min(words_of(model, &mirror));
-    }
-    least
+/// The words of the state that stands for all that are alike.
+fn words_for_all<M: Model>(model: &mut M, state: &M::State) -> Vec<u32> {
+    let representative = model.representative(state);
+    words_of(model, &representative)
 }
 
 /// The steps between the states of a run, in words.

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::pair_table::{Arrival, Groups, MOST_PAIRS, PairTable};
+use super::pair_table::{Groups, MOST_PAIRS, PairTable};
+use super::shard::Arrival;
 
 /// The states, for all threads.
 pub(super) struct TupleStore {
@@ -61,8 +62,8 @@ impl TupleStore {
     }
 
     /// The roots of many states.
-    pub(super) fn roots(&self, ids: &[u32], groups: &mut Groups, roots: &mut Vec<u64>) {
-        self.roots.get_all(ids, groups, roots);
+    pub(super) fn roots(&self, ids: &[u32], groups: &mut Groups, first: usize, roots: &mut Vec<u64>) {
+        self.roots.get_all(ids, groups, first, roots);
     }
 
     /// Looks up many roots at once.
@@ -123,15 +124,14 @@ impl Folder {
         }
     }
 
-    /// Where to write the words of a state before [`Folder::fold`].
+    /// The root of the state of some words.
     #[inline]
-    pub(super) fn words(&mut self) -> &mut [u32] {
-        &mut self.values[..self.width]
-    }
-
-    /// The root of the state in [`Folder::words`].
-    #[inline]
-    pub(super) fn fold(&mut self) -> u64 {
+    pub(super) fn fold(&mut self, words: &[u32]) -> u64 {
+        // Two words are a pair as they are.
+        if let [one, other] = words {
+            return join(*one, *other);
+        }
+        self.values[..self.width].copy_from_slice(words);
         for node in 0..self.nodes.len() {
             let (one, other) = self.nodes[node];
             let (left, right) = (self.values[one], self.values[other]);
@@ -206,8 +206,7 @@ mod tests {
     use crate::engine::random::Random;
 
     fn insert(folder: &mut Folder, words: &[u32]) -> (u32, bool) {
-        folder.words().copy_from_slice(words);
-        let mut arrivals = [Arrival::new(folder.fold(), false)];
+        let mut arrivals = [Arrival::new(folder.fold(words), false)];
         folder.store.clone().look_up(&mut arrivals, &mut Groups::new(), 0);
         (arrivals[0].id, arrivals[0].is_new)
     }

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use super::batch::Batch;
 use super::exits::StepOut;
+use super::expansion::Expansion;
 use super::exploration::Ended;
-use super::model::{Model, Next, Property, PropertyKind};
+use super::model::{Model, Property, PropertyKind};
 use super::options::Progress;
 use super::pair_table::{Groups, SHARDS, shard_and_place};
 use super::shared::{Found, Level, NO_PARENT, Shared};
@@ -24,7 +25,8 @@ pub(super) struct Worker<M: Model> {
     always: Vec<(usize, Property<M>)>,
     sometimes: Vec<(usize, Property<M>)>,
     number: usize,
-    mirror_words: Vec<u32>,
+    /// The words of a state that stands for others.
+    representative: Vec<u32>,
     batch: Batch,
     groups: Groups,
     /// Where steps lead, to be noted many at a time.
@@ -50,7 +52,7 @@ impl<M: Model> Worker<M> {
         Worker {
             always: of_kind(&model, PropertyKind::Always),
             sometimes: of_kind(&model, PropertyKind::Sometimes),
-            mirror_words: vec![0; model.width()],
+            representative: vec![0; model.width()],
             kinds: vec![0; model.kinds().len()],
             model,
             folder: Folder::new(store),
@@ -72,7 +74,9 @@ impl<M: Model> Worker<M> {
     /// Adds the first states to the next depth.
     pub(super) fn begin(&mut self, shared: &Shared) {
         for state in self.model.initial() {
-            let root = self.root_of(shared, &state);
+            let mut words = vec![0; self.model.width()];
+            self.model.encode(&state, &mut words);
+            let root = self.root_of(shared, &words);
             self.batch.add(root, false, false);
         }
         self.batch.close(NO_PARENT);
@@ -81,16 +85,17 @@ impl<M: Model> Worker<M> {
 
     /// Expands states of a level until none is left, or it is time to halt.
     pub(super) fn run(&mut self, shared: &Shared, level: &Level<'_>) {
-        let (mut actions, mut roots) = (Vec::new(), Vec::new());
+        let (mut roots, mut expansion) = (Vec::new(), Expansion::new());
         while level.judge_only || !self.must_halt(shared, level) {
             let from = level.cursor.fetch_add(level.chunk, Ordering::Relaxed);
             if from >= level.frontier.len() {
                 break;
             }
             let ids = &level.frontier[from..level.frontier.len().min(from + level.chunk)];
-            shared.store.roots(ids, &mut self.groups, &mut roots);
+            let first_shard = self.first_shard(shared);
+            shared.store.roots(ids, &mut self.groups, first_shard, &mut roots);
             for (id, root) in ids.iter().zip(&roots) {
-                self.visit(shared, level, (*id, *root), &mut actions);
+                self.visit(shared, level, (*id, *root), &mut expansion);
                 if self.batch.is_full() {
                     self.look_up(shared);
                 }
@@ -101,30 +106,28 @@ impl<M: Model> Worker<M> {
         self.note_steps_out(shared);
     }
 
-    /// Judges a state and performs everything that can happen in it.
+    /// Judges a state and works out everything that can happen in it.
     fn visit(
         &mut self,
         shared: &Shared,
         level: &Level<'_>,
         (id, root): (u32, u64),
-        actions: &mut Vec<M::Action>,
+        expansion: &mut Expansion<M::Action>,
     ) {
-        let state = self.model.decode(self.folder.unfold_root(root));
+        let words = self.folder.unfold_root(root);
+        expansion.start(words);
+        let state = self.model.decode(words);
         self.judge(shared, &state, id);
         // What was found ends the search, but on a single thread the rest of the level is still judged: a
         // state that is wrong has a shorter trace than an action that is.
         if level.judge_only || self.found.is_some() {
             return;
         }
-        actions.clear();
-        self.model.actions(&state, actions);
-        let first = self.first_alone(shared, &state, actions);
-        let alone = first.is_some_and(|first| self.perform(shared, &state, id, &actions[first]));
-        if !alone {
-            for action in actions.iter() {
-                self.perform(shared, &state, id, action);
-            }
+        self.model.expand(&state, shared.options.partial_order, expansion);
+        for step in 0..expansion.len() {
+            self.take(shared, id, expansion, step);
         }
+        self.transitions += expansion.len() as u64;
         self.batch.close(id);
         if shared.keeps_parents {
             self.order.push(id);
@@ -133,62 +136,41 @@ impl<M: Model> Worker<M> {
 
     /// Adds the states that the steps of a state that must happen lead to.
     pub(super) fn fair_successors(&mut self, shared: &Shared, id: u32, successors: &mut Vec<u32>) {
-        let state = self.model.decode(self.folder.unfold(id));
-        let mut actions = Vec::new();
-        self.model.actions(&state, &mut actions);
-        if let Some(first) = self.first_alone(shared, &state, &actions)
-            && let Next::State(next) = self.model.next(&state, &actions[first])
-        {
-            let root = self.root_of(shared, &next);
-            successors.push(shared.store.id(root));
-            return;
-        }
-        for action in actions {
-            if !self.model.is_fault(&action)
-                && let Next::State(next) = self.model.next(&state, &action)
-            {
-                let root = self.root_of(shared, &next);
+        let words = self.folder.unfold(id);
+        let mut expansion = Expansion::new();
+        expansion.start(words);
+        let state = self.model.decode(words);
+        self.model.expand(&state, shared.options.partial_order, &mut expansion);
+        for step in 0..expansion.len() {
+            let how = expansion.step(step);
+            if !how.is_fault && !how.is_wrong {
+                let root = self.root_of(shared, expansion.words(step));
                 successors.push(shared.store.id(root));
             }
         }
     }
 
-    /// The one action that is enough for now, if there is one.
-    fn first_alone(&mut self, shared: &Shared, state: &M::State, actions: &[M::Action]) -> Option<usize> {
-        if !shared.options.partial_order || actions.len() < 2 {
-            return None;
-        }
-        // After a fault, those that need none would be missing.
-        let first = self.model.may_go_first(state, actions)?;
-        (!self.model.is_fault(&actions[first])).then_some(first)
-    }
-
-    /// Performs an action. Says whether it was possible.
-    fn perform(&mut self, shared: &Shared, state: &M::State, id: u32, action: &M::Action) -> bool {
-        let next = self.model.next(state, action);
-        let by_fault = self.model.is_fault(action);
-        match next {
-            Next::Impossible => return false,
-            Next::State(next) => {
-                let root = self.root_of(shared, &next);
-                // A step that changes nothing leads to nothing new, and is no way out of an end.
-                if root != self.folder.unfolded_root() {
-                    self.batch.add(root, by_fault, by_fault && shared.holds_faults_back);
-                }
+    /// Takes a step of the state that was expanded last.
+    #[inline]
+    fn take(&mut self, shared: &Shared, id: u32, expansion: &Expansion<M::Action>, step: usize) {
+        let how = expansion.step(step);
+        self.kinds[usize::from(how.kind)] += 1;
+        let is_held = how.is_fault && shared.holds_faults_back;
+        if how.is_wrong {
+            let wrong = Found::Wrong { message: expansion.why(step), at: id };
+            if is_held {
+                self.wrong_fault.get_or_insert(wrong);
+            } else if self.found.is_none() {
+                self.found = Some(wrong);
+                self.halt_unless_alone(shared);
             }
-            Next::Wrong(message) => {
-                let wrong = Found::Wrong { message, at: id };
-                if by_fault && shared.holds_faults_back {
-                    self.wrong_fault.get_or_insert(wrong);
-                } else if self.found.is_none() {
-                    self.found = Some(wrong);
-                    self.halt_unless_alone(shared);
-                }
-            }
+            return;
         }
-        self.kinds[self.model.kind(action)] += 1;
-        self.transitions += 1;
-        true
+        let root = self.root_of(shared, expansion.words(step));
+        // A step that changes nothing leads to nothing new, and is no way out of an end.
+        if root != self.folder.unfolded_root() {
+            self.batch.add(root, how.is_fault, is_held);
+        }
     }
 
     fn halt_unless_alone(&self, shared: &Shared) {
@@ -197,25 +179,26 @@ impl<M: Model> Worker<M> {
         }
     }
 
-    /// The root of a state, or of the least of those that are alike.
-    fn root_of(&mut self, shared: &Shared, state: &M::State) -> u64 {
-        self.model.encode(state, self.folder.words());
-        if shared.options.symmetry {
-            for symmetry in 0..self.model.symmetries() {
-                let mirror = self.model.mirror(state, symmetry);
-                self.model.encode(&mirror, &mut self.mirror_words);
-                if *self.mirror_words < *self.folder.words() {
-                    self.folder.words().copy_from_slice(&self.mirror_words);
-                }
-            }
+    /// The root of the state of some words, or of the one that stands for those that are alike.
+    #[inline]
+    fn root_of(&mut self, shared: &Shared, words: &[u32]) -> u64 {
+        if !shared.options.symmetry || self.model.symmetries() == 0 {
+            return self.folder.fold(words);
         }
-        self.folder.fold()
+        let state = self.model.decode(words);
+        let representative = self.model.representative(&state);
+        self.model.encode(&representative, &mut self.representative);
+        self.folder.fold(&self.representative)
+    }
+
+    /// Each thread begins with another shard, to keep out of the way of others.
+    fn first_shard(&self, shared: &Shared) -> usize {
+        self.number * SHARDS / shared.options.threads.max(1)
     }
 
     /// Looks the successors up, and sorts out what is new.
     fn look_up(&mut self, shared: &Shared) {
-        let first_shard = self.number * SHARDS / shared.options.threads.max(1);
-        self.batch.look_up(&shared.store, first_shard);
+        self.batch.look_up(&shared.store, self.first_shard(shared));
         for (parent, arrival) in self.batch.arrivals().filter(|(_, arrival)| arrival.is_new) {
             let list = if arrival.is_held { &mut self.faulty } else { &mut self.next };
             list.push(arrival.id);

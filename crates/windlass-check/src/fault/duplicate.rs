@@ -16,9 +16,9 @@ impl Faults {
 
 impl World {
     pub(crate) fn duplicate_actions(&mut self, state: &Words, actions: &mut Vec<Action>) {
-        let copies = self.network(state).copies.len();
+        let copies = self.network(state[NETWORK]).copies.len();
         for index in 0..copies {
-            let message = self.network(state).copies[index];
+            let message = self.network(state[NETWORK]).copies[index];
             if self.is_connected(state, message) {
                 actions.push(Action::Duplicate { index: index as u16 });
             }
@@ -27,7 +27,7 @@ impl World {
 
     /// A message that nobody waits for arrives again.
     pub(crate) fn duplicate(&mut self, step: &mut Step, index: usize) {
-        let message = self.network(&step.state).copies[index];
+        let message = self.network(step.state[NETWORK]).copies[index];
         self.use_copy(step, message);
         self.execute(step, message);
     }

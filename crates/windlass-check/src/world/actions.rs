@@ -2,7 +2,7 @@
 
 use windlass::Shortcut;
 
-use super::{CLUSTER, HOSTS, MenuSlot, Words, World};
+use super::{CLUSTER, HOSTS, MenuSlot, NETWORK, Words, World};
 use crate::action::{Action, Oddity, Place};
 use crate::host::network::Network;
 
@@ -17,16 +17,54 @@ pub(crate) enum Condition {
     Overtaking,
     /// This message may arrive once more.
     Copied(u32),
+    /// Nothing; and if this message cannot arrive once more, nothing is lost if the action goes first.
+    FirstUnlessCopied(u32),
+}
+
+/// A condition in one word: which it is, below the number of the message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PackedCondition(u32);
+
+impl PackedCondition {
+    pub(crate) const FREE: PackedCondition = PackedCondition(0);
+
+    pub(crate) fn unpack(self) -> Condition {
+        let message = self.0 >> 3;
+        match self.0 & 7 {
+            0 => Condition::Free,
+            1 => Condition::InTurn,
+            2 => Condition::Overtaking,
+            3 => Condition::Copied(message),
+            _ => Condition::FirstUnlessCopied(message),
+        }
+    }
 }
 
 impl Condition {
+    pub(crate) fn pack(self) -> PackedCondition {
+        let (which, message) = match self {
+            Condition::Free => (0, 0),
+            Condition::InTurn => (1, 0),
+            Condition::Overtaking => (2, 0),
+            Condition::Copied(message) => (3, message),
+            Condition::FirstUnlessCopied(message) => (4, message),
+        };
+        assert!(message < 1 << 29, "fewer than 2^29 distinct messages fit in memory");
+        PackedCondition(message << 3 | which)
+    }
+
     pub(crate) fn holds(self, network: &Network, process: usize) -> bool {
         match self {
-            Condition::Free => true,
+            Condition::Free | Condition::FirstUnlessCopied(_) => true,
             Condition::InTurn => !network.has_late(process),
             Condition::Overtaking => network.has_late(process),
             Condition::Copied(message) => network.copies.contains(&message),
         }
+    }
+
+    /// Whether an action of this condition may go first, for partial-order reduction.
+    pub(crate) fn may_go_first(self, network: &Network) -> bool {
+        matches!(self, Condition::FirstUnlessCopied(message) if !network.copies.contains(&message))
     }
 }
 
@@ -36,7 +74,7 @@ impl World {
         let mut possible = Vec::new();
         for process in 0..self.controllers() {
             self.host_actions(state, process, &mut possible);
-            let network = self.network(state);
+            let network = self.network(state[NETWORK]);
             let now = possible.drain(..).filter(|(_, condition)| condition.holds(network, process));
             actions.extend(now.map(|(action, _)| action));
         }
@@ -126,9 +164,12 @@ impl World {
             }
             return;
         }
-        (0..slot.replies).for_each(|reply| free(Action::Reply { place, reply }));
+        let is_undisturbed = slot.replies == 1 && self.leaves_answers_alone(state);
+        let condition =
+            if is_undisturbed { Condition::FirstUnlessCopied(slot.message) } else { Condition::Free };
+        possible.extend((0..slot.replies).map(|reply| (Action::Reply { place, reply }, condition)));
         if slot.replies > 0 && left.lost_replies > 0 {
-            free(Action::LoseReply { place });
+            possible.push((Action::LoseReply { place }, Condition::Free));
         }
         possible.push((Action::DeliverAgain { place }, Condition::Copied(slot.message)));
     }
@@ -148,7 +189,7 @@ impl World {
     }
 
     fn late_actions(&mut self, state: &Words, actions: &mut Vec<Action>) {
-        let late = self.network(state).late.clone();
+        let late = self.network(state[NETWORK]).late.clone();
         let reorders = self.faults().reorders;
         for (index, message) in late.iter().enumerate() {
             let (earlier, sender) = (&late[..index], message.0);

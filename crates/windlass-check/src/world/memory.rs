@@ -6,11 +6,11 @@ use rustc_hash::FxHashMap;
 
 use super::canonical::CanonicalMemory;
 use super::menu::{Menu, MenuSlot};
-use super::ops::{HostOp, HostStep, NetworkOp};
+use super::ops::{HostOp, NetworkOp};
 use super::parts::{Effect, MessageFacts};
 use super::plan::Plans;
 use super::symmetry::MirrorMemory;
-use super::{CLUSTER, ENVIRONMENT, HOSTS, NETWORK, Step, Words, World};
+use super::{CLUSTER, ENVIRONMENT, HOSTS, Step, Words, World};
 use crate::action::Place;
 use crate::fault::Budget;
 use crate::host::database::Collection;
@@ -27,8 +27,6 @@ pub(crate) struct Memory {
     collections: Vec<Option<Arc<[Collection]>>>,
     effects: FxHashMap<(u32, u32), Effect>,
     calls: FxHashMap<(u32, u32), (u32, u32)>,
-    host_ops: FxHashMap<(u32, HostOp), HostStep>,
-    network_ops: FxHashMap<(u32, NetworkOp), u32>,
     env_ops: FxHashMap<(u32, EnvOp), u32>,
     marks: FxHashMap<u32, Arc<Vec<u32>>>,
     relists: FxHashMap<(u32, u32), u32>,
@@ -67,8 +65,8 @@ impl World {
         found.expect("an action is about an ask that waits")
     }
 
-    pub(crate) fn network(&mut self, state: &Words) -> &Network {
-        let (parts, network) = (&self.parts, state[NETWORK]);
+    pub(crate) fn network(&mut self, network: u32) -> &Network {
+        let parts = &self.parts;
         // A copy of its own: workers that count references to the same value get in each other's way.
         let make = || (**super::lock(parts).networks.get(network)).clone();
         entry(&mut self.memory.networks, network, make)
@@ -107,10 +105,8 @@ impl World {
     }
 
     /// Another process's state after an operation that ends no reconcile.
-    pub(crate) fn host_after(&mut self, state: &Words, process: usize, op: HostOp) -> u32 {
-        let (parts, word) = (&self.parts, state[HOSTS + process]);
-        let done = self.memory.host_ops.entry((word, op));
-        done.or_insert_with(|| super::lock(parts).host_op(word, process, op)).host
+    pub(crate) fn host_after(&mut self, host: u32, process: usize, op: HostOp) -> u32 {
+        self.parts().host_op(host, process, op).host
     }
 
     /// Changes a controller's state.
@@ -122,9 +118,7 @@ impl World {
             return;
         }
         let word = &mut step.state[HOSTS + controller];
-        let parts = &self.parts;
-        let done = self.memory.host_ops.entry((*word, op));
-        let done = *done.or_insert_with(|| super::lock(parts).host_op(*word, controller, op));
+        let done = super::lock(&self.parts).host_op(*word, controller, op);
         *word = done.host;
         step.wrong = step.wrong.or(done.wrong);
         if let Some(ending) = done.ending {
@@ -142,9 +136,7 @@ impl World {
             deferred.network_ops.push(op);
             return network;
         }
-        let parts = &self.parts;
-        let known = self.memory.network_ops.entry((network, op));
-        *known.or_insert_with(|| super::lock(parts).network_op(network, op))
+        self.parts().network_op(network, op)
     }
 
     pub(crate) fn env_op(&mut self, step: &mut Step, op: EnvOp) {

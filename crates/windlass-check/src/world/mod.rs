@@ -5,22 +5,25 @@
 
 mod actions;
 mod canonical;
+mod expand;
 mod memory;
 mod menu;
 mod ops;
 mod parts;
 mod perform;
 mod plan;
+mod recent;
 mod reduce;
 mod seen;
+mod situation;
 mod symmetry;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+pub(crate) use expand::Move;
 pub(crate) use menu::MenuSlot;
 pub(crate) use ops::{HostOp, NetworkOp, Wrong};
 pub(crate) use parts::{Parts, Setup};
-pub(crate) use plan::Move;
 
 pub(crate) use crate::host::environment::EnvOp;
 use crate::reductions::Reductions;
@@ -117,10 +120,6 @@ impl World {
         let name = parts.setup.processes[process].name();
         let alike = parts.setup.processes[..process].iter().filter(|earlier| earlier.name() == name).count();
         if alike == 0 { name.to_owned() } else { format!("{name}#{}", alike + 1) }
-    }
-
-    pub(crate) fn width(&self) -> usize {
-        HOSTS + self.processes
     }
 
     /// How many controller processes there are.

@@ -2,6 +2,7 @@
 //!
 //! All workers share one. It is asked only for what a worker has not met before.
 
+use rustc_hash::FxHashMap;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use windlass::{Answer, Ask, CallError, Cause, Controller, Shortcut, Trigger, Verdict};
@@ -79,6 +80,8 @@ pub(crate) struct Parts {
     pub(crate) marks: Interner<Vec<u32>>,
     pub(crate) messages: Interner<Message>,
     pub(crate) hosts: Interner<Host>,
+    /// What steps did to controllers.
+    host_steps: FxHashMap<(u32, HostOp), HostStep>,
     pub(crate) networks: Interner<Network>,
     pub(crate) environments: Interner<Environment>,
     pub(crate) wrongs: Interner<Wrong>,
@@ -111,6 +114,7 @@ impl Parts {
             marks,
             messages,
             hosts: Interner::new(),
+            host_steps: FxHashMap::default(),
             networks: Interner::new(),
             environments: Interner::new(),
             wrongs: Interner::new(),
@@ -286,6 +290,15 @@ impl Parts {
 
     /// What a step does to a controller.
     pub(crate) fn host_op(&mut self, host: u32, process: usize, op: HostOp) -> HostStep {
+        if let Some(known) = self.host_steps.get(&(host, op)) {
+            return *known;
+        }
+        let step = self.do_host_op(host, process, op);
+        self.host_steps.insert((host, op), step);
+        step
+    }
+
+    fn do_host_op(&mut self, host: u32, process: usize, op: HostOp) -> HostStep {
         let mut host = (**self.hosts.get(host)).clone();
         let (mut ending, mut wrong) = (None, None);
         match op {

@@ -99,7 +99,7 @@ impl World {
     }
 
     fn deliver_late(&mut self, step: &mut Step, index: usize) {
-        let (_, message) = self.network(&step.state).late[index];
+        let (_, message) = self.network(step.state[NETWORK]).late[index];
         step.state[NETWORK] = self.network_op(step.state[NETWORK], NetworkOp::TakeLate(index));
         self.execute(step, message);
         self.keep_copy(step, message);
@@ -145,7 +145,7 @@ impl World {
     /// Messages that can never do anything again make no difference.
     pub(crate) fn drop_dead_messages(&mut self, step: &mut Step) {
         let is_known = self.deferred.as_ref().is_none_or(|deferred| deferred.process.is_none());
-        let network = self.network(&step.state);
+        let network = self.network(step.state[NETWORK]);
         if !is_known || !network.late.is_empty() || !network.copies.is_empty() {
             let op = NetworkOp::DropDead(step.state[CLUSTER]);
             step.state[NETWORK] = self.network_op(step.state[NETWORK], op);

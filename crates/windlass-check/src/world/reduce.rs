@@ -1,6 +1,6 @@
 //! Partial-order reduction: what can be done first, because nothing gets in its way.
 
-use super::{HOSTS, Move, Words, World};
+use super::{HOSTS, Move, NETWORK, Words, World};
 use crate::action::Action;
 
 impl World {
@@ -12,10 +12,7 @@ impl World {
     /// lost if the answer comes first; no property sees it, unless ends of reconciles are counted; and each answer
     /// is received once, so this cannot go on for ever.
     pub(crate) fn undisturbed_answer(&mut self, state: &Words, actions: &[Move]) -> Option<usize> {
-        let env = self.env(state);
-        let left = env.left;
-        let strikes = [left.crashes, left.lost_replies, left.partitions, left.clock_jumps] != [0; 4];
-        if strikes || !env.cuts.is_empty() || self.clock_limit > 0 {
+        if !self.leaves_answers_alone(state) {
             return None;
         }
         (0..actions.len()).find(|index| match actions[*index].action {
@@ -24,9 +21,17 @@ impl World {
                 let found =
                     menu.slots.iter().find(|slot| (slot.active, slot.slot) == (place.active, place.slot));
                 let Some(slot) = found.copied() else { return false };
-                slot.replies == 1 && !self.network(state).copies.contains(&slot.message)
+                slot.replies == 1 && !self.network(state[NETWORK]).copies.contains(&slot.message)
             }
             _ => false,
         })
+    }
+
+    /// Whether nothing can strike a reconcile that waits for an answer, but for a second answer.
+    pub(crate) fn leaves_answers_alone(&mut self, state: &Words) -> bool {
+        let env = self.env(state);
+        let left = env.left;
+        let strikes = [left.crashes, left.lost_replies, left.partitions, left.clock_jumps] != [0; 4];
+        !strikes && env.cuts.is_empty() && self.clock_limit == 0
     }
 }

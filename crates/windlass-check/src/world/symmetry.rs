@@ -96,7 +96,7 @@ impl World {
     /// The state with names exchanged.
     pub(crate) fn mirror(&mut self, state: &Words, exchange: usize) -> Words {
         let mut mirrored = *state;
-        for place in [CLUSTER, NETWORK, ENVIRONMENT].into_iter().chain(HOSTS..self.width()) {
+        for place in [CLUSTER, NETWORK, ENVIRONMENT].into_iter().chain(HOSTS..HOSTS + self.controllers()) {
             // All hosts are numbered together.
             let kind = place.min(HOSTS);
             let key = ((exchange * (HOSTS + 1) + kind) as u32, state[place]);

@@ -1,0 +1,147 @@
+//! Where everything that can happen in a state leads.
+
+use super::model::{Model, Next};
+
+/// The steps from a state, as a model works them out.
+pub struct Expansion<Action> {
+    /// The words of the state.
+    from: Vec<u32>,
+    /// The words of the states that the steps lead to, one after the other.
+    words: Vec<u32>,
+    steps: Vec<Step>,
+    /// What is wrong with steps, by their places.
+    wrongs: Vec<(usize, String)>,
+    /// Actions under way, kept so that there is always room for them.
+    actions: Vec<Action>,
+}
+
+/// A step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Step {
+    pub(super) kind: u16,
+    pub(super) is_fault: bool,
+    pub(super) is_wrong: bool,
+}
+
+impl<Action> Expansion<Action> {
+    pub(super) fn new() -> Self {
+        Expansion {
+            from: Vec::new(),
+            words: Vec::new(),
+            steps: Vec::new(),
+            wrongs: Vec::new(),
+            actions: Vec::new(),
+        }
+    }
+
+    /// Begins with a state, by its words.
+    #[inline]
+    pub(super) fn start(&mut self, from: &[u32]) {
+        self.from.clear();
+        self.from.extend_from_slice(from);
+        self.words.clear();
+        self.steps.clear();
+        self.wrongs.clear();
+    }
+
+    /// The words of the state that the steps are from.
+    #[inline]
+    #[must_use]
+    pub fn from(&self) -> &[u32] {
+        &self.from
+    }
+
+    /// Adds a step of a kind (see [`Model::kinds`]). Returns the words of the state that it leads to, to be changed:
+    /// they begin as those of the state that it is from.
+    #[inline]
+    pub fn add(&mut self, kind: usize, is_fault: bool) -> &mut [u32] {
+        let place = self.words.len();
+        for index in 0..self.from.len() {
+            self.words.push(self.from[index]);
+        }
+        self.steps.push(Step { kind: kind as u16, is_fault, is_wrong: false });
+        &mut self.words[place..]
+    }
+
+    /// Says of a step, by its place, that it must never happen, and why. The first reason counts.
+    pub fn forbid(&mut self, step: usize, why: String) {
+        if !self.steps[step].is_wrong {
+            self.steps[step].is_wrong = true;
+            self.wrongs.push((step, why));
+        }
+    }
+
+    /// How many steps there are.
+    #[inline]
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Whether nothing can happen.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// The words of the state that a step leads to.
+    #[inline]
+    #[must_use]
+    pub fn words(&self, step: usize) -> &[u32] {
+        let width = self.from.len();
+        &self.words[step * width..(step + 1) * width]
+    }
+
+    #[inline]
+    pub(super) fn step(&self, step: usize) -> Step {
+        self.steps[step]
+    }
+
+    /// Why a step must never happen.
+    pub(super) fn why(&self, step: usize) -> String {
+        let found = self.wrongs.iter().find(|(place, _)| *place == step);
+        found.map(|(_, why)| why.clone()).unwrap_or_default()
+    }
+}
+
+/// Expands a state action by action.
+pub(crate) fn by_actions<M: Model>(
+    model: &mut M,
+    state: &M::State,
+    alone: bool,
+    expansion: &mut Expansion<M::Action>,
+) {
+    let mut actions = std::mem::take(&mut expansion.actions);
+    actions.clear();
+    model.actions(state, &mut actions);
+    let first = if alone && actions.len() > 1 { model.may_go_first(state, &actions) } else { None };
+    // After a fault, those that need none would be missing.
+    let first = first.filter(|first| !model.is_fault(&actions[*first]));
+    let is_enough = first.is_some_and(|first| perform(model, state, &actions[first], expansion));
+    if !is_enough {
+        for action in &actions {
+            perform(model, state, action, expansion);
+        }
+    }
+    expansion.actions = actions;
+}
+
+/// Adds the step of an action. Says whether it is possible.
+fn perform<M: Model>(
+    model: &mut M,
+    state: &M::State,
+    action: &M::Action,
+    expansion: &mut Expansion<M::Action>,
+) -> bool {
+    let next = model.next(state, action);
+    let (kind, is_fault) = (model.kind(action), model.is_fault(action));
+    match next {
+        Next::Impossible => return false,
+        Next::State(next) => model.encode(&next, expansion.add(kind, is_fault)),
+        Next::Wrong(why) => {
+            expansion.add(kind, is_fault);
+            expansion.forbid(expansion.len() - 1, why);
+        }
+    }
+    true
+}

@@ -1,0 +1,222 @@
+//! One part of a set of pairs: the pairs in the order of their arrival, and where each is.
+
+use std::hint::black_box;
+
+use super::pair_list::PairList;
+use super::pair_table::{PLACE_BITS, PLACE_MASK, SHARDS, id_of};
+use super::slots::Slots;
+
+/// So many look-ups wait for memory together: what they read stays close at hand until it is needed.
+pub(super) const TOUCHED_AT_ONCE: usize = 64;
+
+/// A pair that is to be looked up with others.
+pub(super) struct Arrival {
+    pub(super) pair: u64,
+    pub(super) hash: u64,
+    /// Its number, once it was looked up.
+    pub(super) id: u32,
+    /// Whether it is held back, if it is new.
+    pub(super) is_held: bool,
+    /// Whether it is to be visited: it is new, or it was held back and now needs no further fault.
+    pub(super) is_new: bool,
+}
+
+impl Arrival {
+    #[inline]
+    pub(super) fn new(pair: u64, is_held: bool) -> Self {
+        Arrival { pair, hash: hash(pair), id: 0, is_held, is_new: false }
+    }
+
+    /// A place for it among so many.
+    #[inline]
+    pub(super) fn slot(&self, slots: usize) -> usize {
+        slot_of(self.hash, slots)
+    }
+}
+
+/// A part of the set, which one thread at a time has for itself.
+pub(super) struct Shard {
+    /// The pairs, in the order of their arrival.
+    pub(super) pairs: PairList,
+    /// Where each pair is, by its hash: its place plus one, below as many bits of the hash as there is room for.
+    /// 0 is empty.
+    slots: Slots,
+    /// How many bits of a slot are for the place.
+    place_bits: u32,
+    /// A bit for each pair, set if it is held back. Shorter than it would be if the last are not.
+    held: Vec<u64>,
+}
+
+impl Shard {
+    pub(super) fn new(slots: usize) -> Self {
+        let place_bits = place_bits(slots);
+        Shard { pairs: PairList::new(), slots: Slots::new(slots), place_bits, held: Vec::new() }
+    }
+
+    /// The place of the pair in a slot, if it may be the one with this hash.
+    #[inline]
+    fn place(&self, taken: u32, hash: u64) -> Option<usize> {
+        let mask = (1 << self.place_bits) - 1;
+        let is_like = (taken ^ tag_of(hash, self.place_bits)) & !mask == 0;
+        if is_like { ((taken & mask) as usize).checked_sub(1) } else { None }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.pairs.bytes() + self.held.capacity() * size_of::<u64>() + self.slots.bytes()
+    }
+
+    /// The place of a pair, or the slot where it belongs.
+    fn find(&self, pair: u64, hash: u64) -> Result<usize, usize> {
+        let mut slot = slot_of(hash, self.slots.len());
+        loop {
+            let taken = self.slots.get(slot);
+            if taken == 0 {
+                return Err(slot);
+            }
+            if let Some(place) = self.place(taken, hash)
+                && self.pairs.get(place) == Some(pair)
+            {
+                return Ok(place);
+            }
+            slot = self.slots.after(slot);
+        }
+    }
+
+    /// The place of a pair, and whether it is new.
+    pub(super) fn insert(&mut self, pair: u64, hash: u64) -> (usize, bool) {
+        match self.find(pair, hash) {
+            Ok(place) => (place, false),
+            Err(slot) => {
+                let place = self.pairs.len();
+                assert!(place < PLACE_MASK as usize, "the search stops before a shard is full");
+                self.pairs.push(pair);
+                self.slots.set(slot, tag_of(hash, self.place_bits) | (place as u32 + 1));
+                if self.pairs.len() * 5 > self.slots.len() * 4 {
+                    self.grow();
+                }
+                (place, true)
+            }
+        }
+    }
+
+    /// Looks a few arrivals up. Returns by how many the number of pairs that are held back has changed.
+    ///
+    /// First the slots of all are read, then the pairs that they name, and only then anything is decided: so these reads
+    /// wait for memory together, and not one after the other.
+    pub(super) fn arrive_together(&mut self, arrivals: &mut [Arrival], few: &[u32], shard: usize) -> isize {
+        let mut slots = [0; TOUCHED_AT_ONCE];
+        for (slot, index) in slots.iter_mut().zip(few) {
+            *slot = self.slots.get(slot_of(arrivals[*index as usize].hash, self.slots.len()));
+        }
+        black_box(&slots);
+        let mut places = [0; TOUCHED_AT_ONCE];
+        for (place, index) in places.iter_mut().zip(few) {
+            *place = self.likely_place(arrivals[*index as usize].hash);
+        }
+        let mut is_found = [false; TOUCHED_AT_ONCE];
+        for ((is_found, place), index) in is_found.iter_mut().zip(&places).zip(few) {
+            *is_found = self.pairs.get(*place) == Some(arrivals[*index as usize].pair);
+        }
+        let mut held = 0;
+        for ((is_found, place), index) in is_found.iter().zip(places).zip(few) {
+            let known = is_found.then_some(place);
+            held += self.arrive(&mut arrivals[*index as usize], known, shard);
+        }
+        held
+    }
+
+    /// The first place of a pair that may be the one with a hash. If there is none, the first of all, which is at hand.
+    #[inline]
+    fn likely_place(&self, hash: u64) -> usize {
+        let mut slot = slot_of(hash, self.slots.len());
+        loop {
+            let taken = self.slots.get(slot);
+            if taken == 0 {
+                return 0;
+            }
+            if let Some(place) = self.place(taken, hash) {
+                return place;
+            }
+            slot = self.slots.after(slot);
+        }
+    }
+
+    /// Gives an arrival its number. Returns by how many the number of pairs that are held back has changed.
+    fn arrive(&mut self, arrival: &mut Arrival, known: Option<usize>, shard: usize) -> isize {
+        let (place, is_new) = match known {
+            Some(place) => (place, false),
+            None => self.insert(arrival.pair, arrival.hash),
+        };
+        arrival.id = id_of(shard, place);
+        arrival.is_new = is_new;
+        if arrival.is_held {
+            if is_new {
+                self.hold(place);
+            }
+            return isize::from(is_new);
+        }
+        if !is_new && self.release(place) {
+            arrival.is_new = true;
+            return -1;
+        }
+        0
+    }
+
+    fn hold(&mut self, place: usize) {
+        if self.held.len() <= place / 64 {
+            self.held.resize(self.pairs.len().div_ceil(64), 0);
+        }
+        self.held[place / 64] |= 1 << (place % 64);
+    }
+
+    /// Lets a pair go that is held back. Says whether it still was.
+    pub(super) fn release(&mut self, place: usize) -> bool {
+        let Some(bits) = self.held.get_mut(place / 64) else { return false };
+        let bit = 1 << (place % 64);
+        let was_held = *bits & bit != 0;
+        *bits &= !bit;
+        was_held
+    }
+
+    fn grow(&mut self) {
+        self.slots.grow();
+        self.place_bits = place_bits(self.slots.len());
+        for (place, pair) in self.pairs.iter().enumerate() {
+            let hash = hash(pair);
+            let mut slot = slot_of(hash, self.slots.len());
+            while self.slots.get(slot) != 0 {
+                slot = self.slots.after(slot);
+            }
+            self.slots.set(slot, tag_of(hash, self.place_bits) | (place as u32 + 1));
+        }
+    }
+}
+
+/// Every bit of the result depends on every bit of the pair.
+#[inline]
+pub(super) fn hash(pair: u64) -> u64 {
+    let mut hash = pair ^ 0x9e37_79b9_7f4a_7c15;
+    hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    hash = (hash ^ (hash >> 29)).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+    hash ^ (hash >> 32)
+}
+
+/// The shard of a hash.
+pub(super) fn shard_of(hash: u64) -> usize {
+    hash as usize % SHARDS
+}
+
+/// Bits of the hash that say nothing about shard and slot, above those of the place.
+#[inline]
+fn tag_of(hash: u64, place_bits: u32) -> u32 {
+    ((hash >> 6) as u32) << place_bits
+}
+
+/// How many bits a place needs, plus one, in a shard of so many slots.
+fn place_bits(slots: usize) -> u32 {
+    (usize::BITS - slots.leading_zeros()).clamp(6, PLACE_BITS)
+}
+
+fn slot_of(hash: u64, slots: usize) -> usize {
+    (((hash >> 32) * slots as u64) >> 32) as usize
+}

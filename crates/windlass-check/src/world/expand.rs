@@ -1,0 +1,199 @@
+//! All steps from a state, by their plans.
+
+use super::actions::PackedCondition;
+use super::plan::{NOTHING, Planned};
+use super::situation::{STORED_HOSTS, STORED_NETWORK};
+use super::{NETWORK, Words, World};
+use crate::action::Action;
+use crate::engine::Expansion;
+
+/// An action, and where this worker has its plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Move {
+    pub(crate) action: Action,
+    /// The number of the plan, as this worker counts those of the process or of nobody, and the place in it.
+    plan: u32,
+    place: u16,
+}
+
+const UNPLANNED: u32 = u32::MAX;
+/// The process of a plan that is not of a process.
+const NOBODY: usize = usize::MAX;
+
+impl World {
+    /// Whether plans can be made. A view that is behind ties every process to the writes of all others: nothing can be
+    /// planned apart.
+    pub(crate) fn has_plans(&self) -> bool {
+        self.faults().stale == 0
+    }
+
+    /// Everything that can happen next, in a fixed order.
+    pub(crate) fn moves(&mut self, state: &Words, moves: &mut Vec<Move>) {
+        if !self.has_plans() {
+            let mut actions = Vec::new();
+            self.actions(state, &mut actions);
+            moves.extend(actions.into_iter().map(|action| Move { action, plan: UNPLANNED, place: 0 }));
+            return;
+        }
+        let mut words = vec![0; self.width()];
+        self.encode(state, &mut words);
+        let common = self.plan_all(&words);
+        for process in 0..self.controllers() {
+            let plan = words[STORED_HOSTS + process];
+            let mut possible = Vec::new();
+            self.host_actions(state, process, &mut possible);
+            let network = self.memory.known_network(state[NETWORK]);
+            let now = (0..).zip(possible).filter(|(_, (_, condition))| condition.holds(network, process));
+            moves.extend(now.map(|(place, (action, _))| Move { action, plan, place }));
+        }
+        let mut actions = Vec::new();
+        self.common_actions(state, &mut actions);
+        let plan = common as u32;
+        moves.extend((0..).zip(actions).map(|(place, action)| Move { action, plan, place }));
+    }
+
+    /// Where a move leads, and what is wrong with it.
+    pub(crate) fn make(&mut self, state: &Words, next: &Move) -> (Words, Option<u32>) {
+        let (mut after, wrong) = self.make_plainly(state, next);
+        if self.renumbers() {
+            self.canonical(&mut after);
+        }
+        (after, wrong)
+    }
+
+    fn make_plainly(&mut self, state: &Words, next: &Move) -> (Words, Option<u32>) {
+        if next.plan == UNPLANNED {
+            let step = self.perform(state, next.action);
+            return (step.state, step.wrong);
+        }
+        let process = next.action.process();
+        let plans = &self.memory.plans;
+        let plan = match process {
+            Some(_) => plans.known(next.plan),
+            None => plans.known_of_nobody(next.plan as usize),
+        };
+        let planned = plan[usize::from(next.place)];
+        debug_assert_eq!(planned.kind(), next.action.kind(), "a move is made by the worker that planned it");
+        let mut words = vec![0; self.width()];
+        self.encode(state, &mut words);
+        self.follow(&mut words, process.unwrap_or(NOBODY), &planned);
+        (self.decode(&words), planned.wrong())
+    }
+
+    /// Adds all steps from a state; if `alone`, only the one that may go first, if there is one. Notes those with which
+    /// something is wrong, by their places.
+    pub(crate) fn expand(
+        &mut self,
+        alone: bool,
+        expansion: &mut Expansion<Move>,
+        wrongs: &mut Vec<(usize, u32)>,
+    ) {
+        let common = self.plan_all(expansion.from());
+        if alone && let Some((process, place)) = self.first_alone(expansion.from()) {
+            let planned = self.memory.plans.known(expansion.from()[STORED_HOSTS + process])[place];
+            self.add(process, &planned, expansion, wrongs);
+            return;
+        }
+        for process in 0..self.controllers() {
+            let number = expansion.from()[STORED_HOSTS + process] as usize;
+            // Out of its place as long as it is followed: nothing asks for it meanwhile.
+            let Some(plan) = self.memory.plans.of_processes[number].take() else { continue };
+            self.add_plan(process, &plan, expansion, wrongs);
+            self.memory.plans.of_processes[number] = Some(plan);
+        }
+        let Some(plan) = self.memory.plans.of_nobody_by_number[common].take() else { return };
+        for planned in plan.iter() {
+            self.add(NOBODY, planned, expansion, wrongs);
+        }
+        self.memory.plans.of_nobody_by_number[common] = Some(plan);
+    }
+
+    /// Sees to it that everything is planned. Returns the number of nobody's plan.
+    fn plan_all(&mut self, words: &[u32]) -> usize {
+        self.network(words[STORED_NETWORK]);
+        for process in 0..self.controllers() {
+            self.plan(words, process);
+        }
+        self.nobodys_plan(words)
+    }
+
+    /// The process and the place of a step that may go first.
+    fn first_alone(&self, words: &[u32]) -> Option<(usize, usize)> {
+        let network = self.memory.known_network(words[STORED_NETWORK]);
+        (0..self.controllers()).find_map(|process| {
+            let plan = self.memory.plans.known(words[STORED_HOSTS + process]);
+            let place = plan.iter().position(|planned| planned.condition.unpack().may_go_first(network))?;
+            Some((process, place))
+        })
+    }
+
+    fn add_plan(
+        &mut self,
+        process: usize,
+        plan: &[Planned],
+        expansion: &mut Expansion<Move>,
+        wrongs: &mut Vec<(usize, u32)>,
+    ) {
+        for planned in plan.iter() {
+            let is_possible = planned.condition == PackedCondition::FREE || {
+                let network = self.memory.known_network(expansion.from()[STORED_NETWORK]);
+                planned.condition.unpack().holds(network, process)
+            };
+            if is_possible {
+                self.add(process, planned, expansion, wrongs);
+            }
+        }
+    }
+
+    #[inline]
+    fn add(
+        &mut self,
+        process: usize,
+        planned: &Planned,
+        expansion: &mut Expansion<Move>,
+        wrongs: &mut Vec<(usize, u32)>,
+    ) {
+        if let Some(wrong) = planned.wrong() {
+            wrongs.push((expansion.len(), wrong));
+        }
+        let words = expansion.add(planned.kind(), planned.is_fault());
+        self.follow(words, process, planned);
+        if self.renumbers() {
+            let mut state = self.decode(words);
+            let before = state;
+            self.canonical(&mut state);
+            if state != before {
+                self.encode(&state, words);
+            }
+        }
+    }
+
+    /// Follows a step of a plan, and does what it has left open.
+    #[inline]
+    fn follow(&mut self, words: &mut [u32], process: usize, planned: &Planned) {
+        if process == NOBODY {
+            words[STORED_NETWORK] = planned.next;
+        } else {
+            words[STORED_HOSTS + process] = planned.next;
+        }
+        let open = planned.open;
+        if open == NOTHING {
+            return;
+        }
+        if open.concerns_network() {
+            words[STORED_NETWORK] = self.network_after(words[STORED_NETWORK], open);
+        }
+        if open.concerns_processes() {
+            for (other, word) in words[STORED_HOSTS..].iter_mut().enumerate() {
+                if other != process {
+                    *word = self.situation_after_open(*word, open);
+                }
+            }
+        }
+    }
+
+    /// Whether states are renumbered after every step.
+    fn renumbers(&self) -> bool {
+        self.reductions.versions && self.has_plans()
+    }
+}
