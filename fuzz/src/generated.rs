@@ -1,6 +1,7 @@
 //! Requests with plausible paths and bodies, made by choices.
 
 use serde_json::{Map, Value, json};
+use windlass_model::protobuf::encode;
 
 use crate::dice::Dice;
 use crate::request::RawRequest;
@@ -29,7 +30,7 @@ const METHODS: [&str; 7] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "BR
 const NAMESPACES: [&str; 4] = ["default", "other", "gone", ""];
 const NAMES: [&str; 7] = ["a", "b", "pairs.example.com", "default", "A_B", "x.y-z", "%2e%2e"];
 const SUBRESOURCES: [&str; 6] = ["", "", "/status", "/scale", "/finalize", "/nothing"];
-const CONTENT_TYPES: [&str; 7] = [
+const CONTENT_TYPES: [&str; 8] = [
     "application/json",
     "application/merge-patch+json",
     "application/json-patch+json",
@@ -37,6 +38,14 @@ const CONTENT_TYPES: [&str; 7] = [
     "application/strategic-merge-patch+json",
     "application/yaml",
     "text/plain",
+    PROTOBUF,
+];
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+const ACCEPTED: [&str; 4] = [
+    "application/json;as=Table;v=v1;g=meta.k8s.io",
+    "application/vnd.kubernetes.protobuf,application/json",
+    "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
+    "application/yaml",
 ];
 const OPTIONS: [&str; 20] = [
     "dryRun=All",
@@ -119,7 +128,7 @@ fn request(dice: &mut Dice) -> RawRequest {
         path,
         query: query(dice),
         content_type: (!dice.once_in(8)).then(|| content_type.to_owned()),
-        accept: dice.once_in(8).then(|| "application/json;as=Table;v=v1;g=meta.k8s.io".to_owned()),
+        accept: dice.once_in(4).then(|| (*dice.pick(&ACCEPTED)).to_owned()),
         user_agent: dice.once_in(4).then(|| "fuzz/1.0 (linux)".to_owned()),
         body,
     }
@@ -150,7 +159,11 @@ fn body(dice: &mut Dice, content_type: &str, names: &Names) -> Vec<u8> {
         (_, 7) => value(dice, 0),
         _ => object(dice, names),
     };
-    serde_json::to_vec(&body).unwrap_or_default()
+    match content_type {
+        // What has no message goes as JSON, which is then no protobuf.
+        PROTOBUF => encode(&body).unwrap_or_else(|| body.to_string().into_bytes()),
+        _ => body.to_string().into_bytes(),
+    }
 }
 
 fn json_patch(dice: &mut Dice) -> Value {

@@ -5,8 +5,11 @@
 mod dice;
 mod generated;
 mod model;
+mod protobuf;
 mod request;
 mod script;
+#[cfg(feature = "server")]
+mod server;
 
 /// Sends the requests that the bytes stand for to a fresh cluster, and checks each answer.
 ///
@@ -17,3 +20,14 @@ pub fn model_request(data: &[u8]) {
     let requests = if is_script { script::read(data) } else { generated::make(data) };
     model::send_all(&requests);
 }
+
+/// Reads the bytes as a body in protobuf and as the message in one, and writes what was read.
+pub fn protobuf_body(data: &[u8]) {
+    protobuf::check(data);
+    if let Some(body) = protobuf::body(data) {
+        protobuf::check(&body);
+    }
+}
+
+#[cfg(feature = "server")]
+pub use server::server_connection;

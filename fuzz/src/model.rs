@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use windlass_model::Cluster;
-use windlass_model::http::{HttpParts, parse};
+use windlass_model::http::{HttpParts, Output, encode, parse};
 
 use crate::request::RawRequest;
 
@@ -29,12 +29,17 @@ fn send(cluster: &mut Cluster, raw: &RawRequest) {
         user_agent: raw.user_agent.as_deref(),
         body: &raw.body,
     };
-    let Ok(parsed) = parse(&parts) else { return };
+    let Ok(parsed) = parse(&parts, cluster.types()) else { return };
     let mut other = cluster.clone();
     let response = cluster.request(&parsed.request);
     assert_eq!(response, other.request(&parsed.request), "two answers to {raw:?}");
     assert!((200..600).contains(&response.code), "code {} for {raw:?}", response.code);
     let failed = response.failure().is_some();
     assert_eq!(failed, response.code >= 400, "code {} does not fit the answer to {raw:?}", response.code);
-    assert!(serde_json::to_vec(&response.to_value()).is_ok());
+    if parsed.output == Output::Object {
+        assert!(
+            encode(&response.to_value(), parsed.format).is_ok(),
+            "an answer that cannot be written to {raw:?}"
+        );
+    }
 }

@@ -3,15 +3,24 @@
 use std::fs;
 use std::path::Path;
 
-#[test]
-fn model_request() {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds/model_request");
+fn run_all(target: &str, run: fn(&[u8])) {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds").join(target);
     let mut count = 0;
     for entry in fs::read_dir(&directory).unwrap() {
         let path = entry.unwrap().path();
         println!("{}", path.display());
-        windlass_fuzz::model_request(&fs::read(&path).unwrap());
+        run(&fs::read(&path).unwrap());
         count += 1;
     }
     assert!(count > 0, "no seeds in {}", directory.display());
+}
+
+#[test]
+fn model_request() {
+    run_all("model_request", windlass_fuzz::model_request);
+}
+
+#[test]
+fn protobuf_body() {
+    run_all("protobuf_body", windlass_fuzz::protobuf_body);
 }

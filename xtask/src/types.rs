@@ -1,10 +1,11 @@
 //! `cargo xtask types SWAGGER`: writes what the model knows about the built-in types.
 //!
 //! Shapes come from the OpenAPI v2 file of the Go module `k8s.io/kubernetes`; what OpenAPI does not say (which
-//! zero values are dropped, which are written) comes from the Go modules that lie beside it in the module cache.
+//! zero values are dropped, which are written; the numbers of protobuf fields) comes from the Go modules that lie beside it in the module cache.
 //! Only facts are taken: no descriptions.
 
 mod go;
+mod protobuf;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -28,6 +29,13 @@ const ROOTS: &[&str] = &[
     "apps.v1.Deployment",
     "apps.v1.ReplicaSet",
     "apps.v1.StatefulSet",
+    "authentication.v1.SelfSubjectReview",
+    "authentication.v1.TokenRequest",
+    "authentication.v1.TokenReview",
+    "authorization.v1.LocalSubjectAccessReview",
+    "authorization.v1.SelfSubjectAccessReview",
+    "authorization.v1.SelfSubjectRulesReview",
+    "authorization.v1.SubjectAccessReview",
     "autoscaling.v1.Scale",
     "autoscaling.v2.HorizontalPodAutoscaler",
     "batch.v1.CronJob",
@@ -51,7 +59,14 @@ const ROOTS: &[&str] = &[
     "core.v1.ServiceAccount",
     "discovery.v1.EndpointSlice",
     "events.v1.Event",
+    "meta.v1.APIGroup",
+    "meta.v1.APIGroupList",
+    "meta.v1.APIResourceList",
+    "meta.v1.APIVersions",
     "meta.v1.DeleteOptions",
+    "meta.v1.ListMeta",
+    "meta.v1.Status",
+    "meta.v1.WatchEvent",
     "networking.v1.Ingress",
     "networking.v1.IngressClass",
     "networking.v1.NetworkPolicy",
@@ -63,38 +78,40 @@ const ROOTS: &[&str] = &[
     "rbac.v1.RoleBinding",
     "scheduling.v1.PriorityClass",
     "storage.v1.StorageClass",
+    "version.Info",
 ];
 
 /// Named types that are values of their own kind, and what the data file calls them.
 const SCALARS: &[(&str, &str)] = &[
-    ("apiextensions.v1.JSON", "any"),
-    // Recursive, so it cannot be written as a finite tree; it is checked by rules of its own.
-    ("apiextensions.v1.JSONSchemaProps", "any"),
+    ("apiextensions.v1.JSON", "json"),
     ("meta.v1.Duration", "duration"),
-    ("meta.v1.FieldsV1", "any"),
+    ("meta.v1.FieldsV1", "fields"),
     ("meta.v1.MicroTime", "micro-time"),
     ("meta.v1.Time", "time"),
     ("resource.Quantity", "quantity"),
-    ("runtime.RawExtension", "any"),
+    ("runtime.RawExtension", "raw-extension"),
     ("util.intstr.IntOrString", "int-or-string"),
 ];
 
 const HEADER: &str = "\
 # The built-in types of Kubernetes, as facts. Made by `cargo xtask types SWAGGER`; not edited by hand.
-# A line at the margin names a type; each indented line is a field: name, type, then what else is known:
+# A line at the margin names a type, which may be atomic, or of any JSON type; each indented line is a field: name, type,
+# then what else is known:
 #   [T] list, {T} map with string keys; atomic, set, map=KEYS: how server-side apply tells items apart;
-#   merge, merge=KEY, retain-keys: strategic merge; required; omit-zero: an empty value is dropped;
+#   granular: not atomic here though its type is; enum=VALUES: no other strings; merge, merge=KEY, retain-keys, replace:
+#   strategic merge; required; omit-zero: an empty value is dropped;
 #   default=JSON: what an absent value becomes.
 ";
 
-/// Reads the OpenAPI file and the Go modules beside it, and writes the data file.
-pub(crate) fn generate(swagger: &Path, out: &Path) -> Result<()> {
+/// Reads the OpenAPI file and the Go modules beside it, and writes the data files.
+pub(crate) fn generate(swagger: &Path, types: &Path, messages: &Path) -> Result<()> {
     let text = fs::read_to_string(swagger).with_context(|| format!("reading {}", swagger.display()))?;
     let document: Value = serde_json::from_str(&text).context("the OpenAPI file is not JSON")?;
     let definitions = by_short_name(&document)?;
     let go = GoTypes::beside(swagger)?;
     let data = render(&definitions, &go)?;
-    fs::write(out, data).with_context(|| format!("writing {}", out.display()))
+    fs::write(types, data).with_context(|| format!("writing {}", types.display()))?;
+    protobuf::generate(swagger, &go, messages)
 }
 
 /// All definitions under the names that the data file uses.
@@ -138,14 +155,20 @@ fn render_type(name: &str, definition: &Value, go: &GoTypes, found: &mut BTreeSe
     if definition["x-kubernetes-map-type"] == "atomic" {
         section.push_str(" atomic");
     }
+    if definition["type"].is_null() {
+        section.push_str(" any");
+    }
     section.push('\n');
     let empty = serde_json::Map::new();
     for (field, schema) in definition["properties"].as_object().unwrap_or(&empty) {
         let type_ref = type_ref(schema, found).with_context(|| format!("{name}.{field}"))?;
         let required =
             definition["required"].as_array().is_some_and(|all| all.contains(&field.as_str().into()));
-        let flags = flags(schema, required, &type_ref, go.field(name, field)?.as_ref());
-        writeln!(section, "  {field} {type_ref}{flags}")?;
+        let go_field = go.field(name, field)?;
+        let values = go_field.as_ref().map(|field| go.allowed_values(name, field)).unwrap_or_default();
+        let values = if values.is_empty() { String::new() } else { format!(" enum={}", values.join(",")) };
+        let flags = flags(schema, required, &type_ref, go_field.as_ref());
+        writeln!(section, "  {field} {type_ref}{values}{flags}")?;
     }
     Ok(section)
 }
@@ -187,10 +210,13 @@ fn flags(schema: &Value, required: bool, type_ref: &str, go: Option<&GoField>) -
                 .collect();
             flags.push_str(&format!(" map={}", keys.join(",")));
         }
-        // A list is atomic unless something else is said; that goes without saying.
+        // A list is atomic too if nothing is said, but documents of the API repeat what was said.
         _ => {}
     }
-    if schema["x-kubernetes-map-type"] == "atomic" {
+    if schema["x-kubernetes-map-type"] == "granular" {
+        flags.push_str(" granular");
+    }
+    if schema["x-kubernetes-map-type"] == "atomic" || schema["x-kubernetes-list-type"] == "atomic" {
         flags.push_str(" atomic");
     }
     let strategy = schema["x-kubernetes-patch-strategy"].as_str().unwrap_or("");
@@ -202,6 +228,9 @@ fn flags(schema: &Value, required: bool, type_ref: &str, go: Option<&GoField>) -
     }
     if strategy.split(',').any(|part| part == "retainKeys") {
         flags.push_str(" retain-keys");
+    }
+    if strategy == "replace" {
+        flags.push_str(" replace");
     }
     if required {
         flags.push_str(" required");
@@ -267,7 +296,7 @@ mod tests {
             flags(&ports, true, "[x]", None),
             " map=containerPort,protocol merge=containerPort retain-keys required"
         );
-        assert_eq!(flags(&json!({ "x-kubernetes-list-type": "atomic" }), false, "[x]", None), "");
+        assert_eq!(flags(&json!({ "x-kubernetes-list-type": "atomic" }), false, "[x]", None), " atomic");
         assert_eq!(flags(&json!({ "x-kubernetes-map-type": "atomic" }), false, "{string}", None), " atomic");
     }
 }

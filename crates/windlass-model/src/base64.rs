@@ -1,8 +1,8 @@
 //! Base64 as Go reads and writes it.
 
 /// Which letters stand for 62 and 63, and whether the last group is filled up.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Base64 {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Base64 {
     /// `+`, `/` and padding: what byte fields have.
     Standard,
     /// `-`, `_` and no padding: what stands in URLs.
@@ -11,7 +11,7 @@ pub(crate) enum Base64 {
 
 impl Base64 {
     /// The written form of some bytes.
-    pub(crate) fn encode(self, bytes: &[u8]) -> String {
+    pub fn encode(self, bytes: &[u8]) -> String {
         let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
         for chunk in bytes.chunks(3) {
             let byte = |index: usize| u32::from(chunk.get(index).copied().unwrap_or(0));
@@ -27,8 +27,11 @@ impl Base64 {
         text
     }
 
-    /// The bytes, or where the text stops being base64, as Go counts. Line ends are skipped.
-    pub(crate) fn decode(self, text: &str) -> Result<Vec<u8>, usize> {
+    /// The bytes. Line ends are skipped.
+    ///
+    /// # Errors
+    /// Where the text stops being base64, as Go counts.
+    pub fn decode(self, text: &str) -> Result<Vec<u8>, usize> {
         let source = text.as_bytes();
         let mut bytes = Vec::with_capacity(text.len() / 4 * 3 + 2);
         let (mut bits, mut count) = (0_u32, 0);

@@ -42,10 +42,8 @@ impl Cluster {
     pub fn new() -> Self {
         let types = Arc::new(Types::built_in());
         let mut cluster = Cluster { store: MemoryStore::default(), types, now: Timestamp::default() };
-        for name in NAMESPACES {
-            let body = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
-            let create = Request::new(Verb::Create, ResourceId::new("", "v1", "namespaces"));
-            cluster.request(&create.with_body(body).as_manager("kube-apiserver"));
+        for request in first_requests() {
+            cluster.request(&request);
         }
         cluster
     }
@@ -152,6 +150,15 @@ impl Cluster {
     pub fn set_now(&mut self, now: Timestamp) {
         self.now = now;
     }
+}
+
+/// Creates what every cluster has from its first moment.
+pub fn first_requests() -> impl Iterator<Item = Request> {
+    NAMESPACES.into_iter().map(|name| {
+        let body = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
+        let create = Request::new(Verb::Create, ResourceId::new("", "v1", "namespaces"));
+        create.with_body(body).as_manager("kube-apiserver")
+    })
 }
 
 impl Default for Cluster {

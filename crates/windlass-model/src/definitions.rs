@@ -14,9 +14,9 @@ use crate::types::Types;
 use crate::verbs::set_terminating;
 
 /// The group of definitions.
-pub(crate) const GROUP: &str = "apiextensions.k8s.io";
+pub const GROUP: &str = "apiextensions.k8s.io";
 /// The resource of definitions.
-pub(crate) const PLURAL: &str = "customresourcedefinitions";
+pub const PLURAL: &str = "customresourcedefinitions";
 
 /// Everything that the controllers would do now, by definition.
 pub fn next_requests<S: Store + ?Sized>(store: &S, types: &Types, now: Timestamp) -> Vec<Request> {

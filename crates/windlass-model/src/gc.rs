@@ -1,8 +1,9 @@
 //! The garbage collector as a pure step: what it would ask the API to do now.
 //!
-//! It looks at the whole store instead of keeping a graph from events, so that it never lags and a
+//! It looks at the store instead of keeping a graph from events, so that it never lags and a
 //! call with the same store gives the same requests. Each request is an ordinary one, with the
-//! preconditions that make it safe to deliver late or twice.
+//! preconditions that make it safe to deliver late or twice. Who knows what has changed asks only about
+//! the objects that this [concerns](concerned).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::object;
 use crate::request::{PatchKind, Propagation, Request, Verb};
-use crate::store::{Key, Store};
+use crate::store::{Change, Key, Store};
 use crate::types::{Origin, TypeInfo, Types};
 use crate::verbs::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER};
 
@@ -20,7 +21,39 @@ const MANAGER: &str = "kube-controller-manager";
 /// Everything that the collector would do now, in key order.
 pub fn next_requests<S: Store + ?Sized>(store: &S, types: &Types) -> Vec<Request> {
     let graph = Graph::of(store, types);
-    graph.nodes.iter().flat_map(|node| graph.requests_for(node, store, types)).collect()
+    let look = Look { store, types, dependents: |uid: &str| graph.dependents_of(uid) };
+    graph.nodes.iter().flat_map(|node| look.requests_for(node)).collect()
+}
+
+/// What the collector would do now about these objects, in their order.
+///
+/// This is fast if the store has an index of [dependents](Store::dependents).
+pub fn requests_about<S: Store + ?Sized>(
+    store: &S,
+    types: &Types,
+    keys: impl IntoIterator<Item = Key>,
+) -> Vec<Request> {
+    let node = |key: Key| Node::of(store.get(&key)?, key, types).map(Arc::new);
+    let dependents = |uid: &str| store.dependents(uid).into_iter().filter_map(node).collect();
+    let look = Look { store, types, dependents };
+    keys.into_iter().filter_map(node).flat_map(|node| look.requests_for(&node)).collect()
+}
+
+/// The objects that the collector may see in another light after some changes, which the store shows: those that
+/// changed, their dependents and their owners.
+///
+/// A change of the types that are served may concern others, too.
+pub fn concerned<S: Store + ?Sized>(store: &S, types: &Types, changes: &[Change]) -> BTreeSet<Key> {
+    let mut keys = BTreeSet::new();
+    for change in changes {
+        keys.insert(change.key.clone());
+        for object in change.before.iter().chain(&change.after) {
+            let references = object::owner_references(object).iter();
+            keys.extend(references.filter_map(|reference| owner_key(reference, &change.key, types)));
+            keys.extend(store.dependents(object::uid(object)));
+        }
+    }
+    keys
 }
 
 /// An object that the collector watches.
@@ -32,8 +65,16 @@ struct Node {
 
 /// All watched objects, and who refers to which uid.
 struct Graph {
-    nodes: Vec<Node>,
+    nodes: Vec<Arc<Node>>,
     dependents: BTreeMap<String, Vec<usize>>,
+}
+
+/// What the collector sees.
+struct Look<'a, S: ?Sized, Find> {
+    store: &'a S,
+    types: &'a Types,
+    /// Finds the watched objects that refer to a uid.
+    dependents: Find,
 }
 
 /// How the owners of an object are doing.
@@ -52,49 +93,52 @@ impl Graph {
         let mut nodes = Vec::new();
         let mut dependents: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for (key, object) in store.all() {
-            // Events are too many and too short-lived to be collected.
-            let is_event = &*key.plural == "events" && matches!(&*key.group, "" | "events.k8s.io");
-            let Some(info) = types.any_version(&key.group, &key.plural).filter(|_| !is_event) else {
-                continue;
-            };
-            for reference in object::owner_references(&object) {
+            let Some(node) = Node::of(object, key, types) else { continue };
+            for reference in object::owner_references(&node.object) {
                 let uid = reference["uid"].as_str().unwrap_or("").to_owned();
                 let known = dependents.entry(uid).or_default();
                 if known.last() != Some(&nodes.len()) {
                     known.push(nodes.len());
                 }
             }
-            nodes.push(Node { key, object, info: info.clone() });
+            nodes.push(Arc::new(node));
         }
         Graph { nodes, dependents }
     }
 
-    fn dependents_of(&self, owner: &Node) -> impl Iterator<Item = &Node> {
-        let indices = self.dependents.get(object::uid(&owner.object));
-        indices.into_iter().flatten().filter_map(|index| self.nodes.get(*index))
+    fn dependents_of(&self, uid: &str) -> Vec<Arc<Node>> {
+        let indices = self.dependents.get(uid).into_iter().flatten();
+        indices.filter_map(|index| self.nodes.get(*index)).cloned().collect()
+    }
+}
+
+impl<S: Store + ?Sized, Find: Fn(&str) -> Vec<Arc<Node>>> Look<'_, S, Find> {
+    fn dependents_of(&self, owner: &Node) -> Vec<Arc<Node>> {
+        (self.dependents)(object::uid(&owner.object))
     }
 
-    fn requests_for<S: Store + ?Sized>(&self, node: &Node, store: &S, types: &Types) -> Vec<Request> {
+    fn requests_for(&self, node: &Node) -> Vec<Request> {
         let deleting = object::is_deleting(&node.object);
         if deleting && node.has_finalizer(ORPHAN_FINALIZER) {
             return self.orphan(node);
         }
         if deleting && node.has_finalizer(FOREGROUND_FINALIZER) {
-            let blocked = self.dependents_of(node).any(|dependent| dependent.blocks(node));
+            let blocked = self.dependents_of(node).iter().any(|dependent| dependent.blocks(node));
             return if blocked { Vec::new() } else { vec![node.without_finalizer(FOREGROUND_FINALIZER)] };
         }
         if deleting || object::owner_references(&node.object).is_empty() {
             return Vec::new();
         }
-        let Some(owners) = owners(node, store, types) else { return Vec::new() };
+        let Some(owners) = owners(node, self.store, self.types) else { return Vec::new() };
         self.collect(node, &owners).into_iter().collect()
     }
 
     /// Frees the dependents of an owner; once there are none, frees the owner.
     fn orphan(&self, owner: &Node) -> Vec<Request> {
         let uid = object::uid(&owner.object);
+        let dependents = self.dependents_of(owner);
         let freed: Vec<Request> =
-            self.dependents_of(owner).map(|dependent| dependent.without_owners(&[uid])).collect();
+            dependents.iter().map(|dependent| dependent.without_owners(&[uid])).collect();
         if freed.is_empty() { vec![owner.without_finalizer(ORPHAN_FINALIZER)] } else { freed }
     }
 
@@ -104,10 +148,10 @@ impl Graph {
             let lost: Vec<&str> = owners.dangling.iter().chain(&owners.waiting).copied().collect();
             return (!lost.is_empty()).then(|| node.without_owners(&lost));
         }
-        let mut dependents = self.dependents_of(node).peekable();
-        if !owners.waiting.is_empty() && dependents.peek().is_some() {
+        let dependents = if owners.waiting.is_empty() { Vec::new() } else { self.dependents_of(node) };
+        if !dependents.is_empty() {
             // A dependent that waits for this object, which its owner waits for, would wait for ever.
-            let circle = dependents.any(|dependent| {
+            let circle = dependents.iter().any(|dependent| {
                 object::is_deleting(&dependent.object) && dependent.has_finalizer(FOREGROUND_FINALIZER)
             });
             if circle && node.is_blocking() {
@@ -130,15 +174,8 @@ impl Graph {
 fn owners<'a, S: Store + ?Sized>(node: &'a Node, store: &S, types: &Types) -> Option<Owners<'a>> {
     let mut owners = Owners::default();
     for reference in object::owner_references(&node.object) {
-        let (group, version) = object::split_api_version(reference["apiVersion"].as_str().unwrap_or(""));
-        let info = types.by_kind(group, version, reference["kind"].as_str().unwrap_or(""))?;
-        if info.namespaced && node.key.namespace.is_empty() {
-            return None;
-        }
-        let namespace = if info.namespaced { &*node.key.namespace } else { "" };
-        let name = reference["name"].as_str().unwrap_or("");
         let uid = reference["uid"].as_str().unwrap_or("");
-        let owner = store.get(&Key::new(group, &info.resource.plural, namespace, name));
+        let owner = store.get(&owner_key(reference, &node.key, types)?);
         match owner.filter(|owner| object::uid(owner) == uid) {
             None => owners.dangling.push(uid),
             Some(owner) if object::is_deleting(&owner) && has_finalizer(&owner, FOREGROUND_FINALIZER) => {
@@ -150,11 +187,31 @@ fn owners<'a, S: Store + ?Sized>(node: &'a Node, store: &S, types: &Types) -> Op
     Some(owners)
 }
 
+/// The object that a reference in another object names; `None` if it is of a type that is not served, or cannot be
+/// an owner.
+fn owner_key(reference: &Value, dependent: &Key, types: &Types) -> Option<Key> {
+    let (group, version) = object::split_api_version(reference["apiVersion"].as_str().unwrap_or(""));
+    let info = types.by_kind(group, version, reference["kind"].as_str().unwrap_or(""))?;
+    if info.namespaced && dependent.namespace.is_empty() {
+        return None;
+    }
+    let namespace = if info.namespaced { &*dependent.namespace } else { "" };
+    Some(Key::new(group, &info.resource.plural, namespace, reference["name"].as_str().unwrap_or("")))
+}
+
 fn has_finalizer(object: &Value, wanted: &str) -> bool {
     object::finalizers(object).any(|name| name == wanted)
 }
 
 impl Node {
+    /// An object, if it is one that the collector watches.
+    fn of(object: Arc<Value>, key: Key, types: &Types) -> Option<Node> {
+        // Events are too many and too short-lived to be collected.
+        let is_event = &*key.plural == "events" && matches!(&*key.group, "" | "events.k8s.io");
+        let info = types.any_version(&key.group, &key.plural).filter(|_| !is_event)?.clone();
+        Some(Node { key, object, info })
+    }
+
     fn has_finalizer(&self, wanted: &str) -> bool {
         has_finalizer(&self.object, wanted)
     }

@@ -22,20 +22,28 @@
 //! ```
 
 pub mod apply;
-mod base64;
+pub mod authentication;
+pub mod authorization;
+pub mod base64;
 pub mod cel;
 pub mod cluster;
 pub mod crd;
 pub mod definitions;
+mod digest;
+pub mod discovery;
+pub mod document;
 pub mod field;
 pub mod gc;
 pub mod http;
 pub mod json_path;
+mod json_syntax;
 pub mod list;
 pub mod metadata;
 pub mod namespaces;
 pub mod object;
+pub mod openapi;
 pub mod patch;
+pub mod protobuf;
 pub mod request;
 pub mod response;
 pub mod schema;

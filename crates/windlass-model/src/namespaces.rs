@@ -1,12 +1,13 @@
 //! The namespace controller as a pure step: empties namespaces that are being deleted, then lets them go.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use crate::object;
 use crate::request::{Propagation, Request, ResourceId, Verb};
-use crate::store::Store;
+use crate::store::{Change, Key, Store};
 use crate::types::Types;
 
 /// What keeps a namespace until its content is gone.
@@ -19,6 +20,27 @@ pub fn next_requests<S: Store + ?Sized>(store: &S, types: &Types) -> Vec<Request
         .filter(|(_, namespace)| object::is_deleting(namespace) && is_held(namespace))
         .flat_map(|(_, namespace)| clear(store, types, &namespace))
         .collect()
+}
+
+/// What the controller would do now because of some changes, which the store shows.
+///
+/// A change of the types that are served may concern all namespaces.
+pub fn requests_after<S: Store + ?Sized>(store: &S, types: &Types, changes: &[Change]) -> Vec<Request> {
+    let namespaces = changes.iter().map(|change| {
+        let own = is_namespace(&change.key);
+        if own { change.key.name.clone() } else { change.key.namespace.clone() }
+    });
+    let namespaces: BTreeSet<Arc<str>> = namespaces.filter(|name| !name.is_empty()).collect();
+    namespaces
+        .iter()
+        .filter_map(|name| store.get(&Key::new("", "namespaces", "", name)))
+        .filter(|namespace| object::is_deleting(namespace) && is_held(namespace))
+        .flat_map(|namespace| clear(store, types, &namespace))
+        .collect()
+}
+
+fn is_namespace(key: &Key) -> bool {
+    key.group.is_empty() && &*key.plural == "namespaces"
 }
 
 fn is_held(namespace: &Value) -> bool {

@@ -59,6 +59,12 @@ pub fn meta_str<'a>(object: &'a Value, field: &str) -> &'a str {
     object["metadata"][field].as_str().unwrap_or("")
 }
 
+/// The texts of a list; none if it is no list.
+pub fn texts(list: &Value) -> Vec<String> {
+    let items = list.as_array().into_iter().flatten();
+    items.filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
 /// Sets a field of `metadata`. Does nothing to what is not a JSON object.
 pub fn set_meta(object: &mut Value, field: &str, value: impl Into<Value>) {
     if let Some(metadata) = metadata_mut(object) {

@@ -36,6 +36,19 @@ pub enum Verb {
 }
 
 impl Verb {
+    /// As authorisation and messages name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verb::Get => "get",
+            Verb::List => "list",
+            Verb::Create => "create",
+            Verb::Update => "update",
+            Verb::Patch(_) => "patch",
+            Verb::Delete => "delete",
+            Verb::DeleteCollection => "deletecollection",
+        }
+    }
+
     /// Whether the verb can change anything.
     pub fn is_write(self) -> bool {
         !matches!(self, Verb::Get | Verb::List)

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::status::Status;
+use crate::types::Origin;
 
 /// What the API answers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -28,13 +29,15 @@ pub enum Body {
     Status(Status),
 }
 
-/// A page of a list.
+/// A page of a list, of objects or of what stands for them (see [`crate::list::Shelf`]).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct List {
+pub struct List<Item = Arc<Value>> {
     /// `v1`, `apps/v1`.
     pub api_version: String,
     /// `ConfigMapList`.
     pub kind: String,
+    /// Items of built-in types do not say their type: the list does.
+    pub origin: Origin,
     /// The version that this list shows.
     pub resource_version: String,
     /// The token for the next page.
@@ -42,7 +45,7 @@ pub struct List {
     /// How many items further pages have, where that is known.
     pub remaining_items: Option<u64>,
     /// The objects, by namespace and name.
-    pub items: Vec<Arc<Value>>,
+    pub items: Vec<Item>,
 }
 
 impl Response {
@@ -82,19 +85,61 @@ impl Response {
     }
 }
 
-impl List {
-    /// The JSON that goes over the wire.
-    pub fn to_value(&self) -> Value {
+impl<Item> List<Item> {
+    /// The `metadata` of the list: its version, and how it goes on.
+    pub fn metadata(&self) -> Value {
         let mut metadata = json!({ "resourceVersion": self.resource_version });
-        if let Some(token) = &self.continue_token {
-            metadata["continue"] = token.as_str().into();
+        match (&self.continue_token, self.origin) {
+            (Some(token), _) => metadata["continue"] = token.as_str().into(),
+            (None, Origin::Custom) => metadata["continue"] = "".into(),
+            (None, Origin::BuiltIn) => {}
         }
         if let Some(remaining) = self.remaining_items {
             metadata["remainingItemCount"] = remaining.into();
         }
-        let items: Vec<Value> = self.items.iter().map(|item| (**item).clone()).collect();
-        json!({ "apiVersion": self.api_version, "kind": self.kind, "metadata": metadata, "items": items })
+        metadata
     }
+}
+
+impl<Item> List<Item> {
+    /// The same list of objects, with none in it.
+    pub fn without_items(self) -> List {
+        List {
+            api_version: self.api_version,
+            kind: self.kind,
+            origin: self.origin,
+            resource_version: self.resource_version,
+            continue_token: self.continue_token,
+            remaining_items: self.remaining_items,
+            items: Vec::new(),
+        }
+    }
+}
+
+impl List {
+    /// The JSON that goes over the wire.
+    pub fn to_value(&self) -> Value {
+        let shown = |item: &Arc<Value>| {
+            if items_omit_type(self.origin) { without_type(item) } else { (**item).clone() }
+        };
+        let items: Vec<Value> = self.items.iter().map(shown).collect();
+        json!({ "apiVersion": self.api_version, "kind": self.kind, "metadata": self.metadata(), "items": items })
+    }
+}
+
+/// Whether the items of a list leave out their apiVersion and kind, which the list says for all of them.
+pub fn items_omit_type(origin: Origin) -> bool {
+    origin == Origin::BuiltIn
+}
+
+/// An object as an item of such a list.
+pub fn without_type(object: &Value) -> Value {
+    let mut object = object.clone();
+    if let Some(fields) = object.as_object_mut() {
+        fields.remove("apiVersion");
+        fields.remove("kind");
+    }
+    object
 }
 
 impl From<Status> for Response {

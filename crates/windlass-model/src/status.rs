@@ -166,7 +166,13 @@ impl Status {
 
     /// 403: not allowed.
     pub fn forbidden(group: &str, plural: &str, name: &str, why: &str) -> Self {
-        let message = format!("{} is forbidden: {why}", named(plural, group, name));
+        let what = match (plural, name) {
+            ("", _) => String::new(),
+            (_, "") if group.is_empty() => format!("{plural} is "),
+            (_, "") => format!("{plural}.{group} is "),
+            _ => format!("{} is ", named(plural, group, name)),
+        };
+        let message = format!("{what}forbidden: {why}");
         Self::failure(403, Reason::Forbidden, message).about(group, plural, name)
     }
 
@@ -179,6 +185,13 @@ impl Status {
         );
         status.details = Some(Details::default());
         status
+    }
+
+    /// 405: a custom resource does not know this verb here.
+    pub fn method_not_supported(group: &str, plural: &str, verb: &str) -> Self {
+        let resource = quoted(&format!("{plural}.{group}"));
+        let message = format!("{verb} is not supported on resources of kind {resource}");
+        Self::failure(405, Reason::MethodNotAllowed, message).about(group, plural, "")
     }
 
     /// 410: the resource version or continue token is older than the history that is kept.
@@ -204,9 +217,21 @@ impl Status {
         Self::failure(415, Reason::UnsupportedMediaType, message)
     }
 
+    /// 415: a patch of a type that no resource takes.
+    pub fn unsupported_patch_type() -> Self {
+        let mut status = Self::failure(415, Reason::UnsupportedMediaType, "415: Unsupported Media Type");
+        status.details = Some(Details::default());
+        status
+    }
+
     /// 500: the rule that was to judge the request failed itself.
     pub fn internal(message: impl Into<String>) -> Self {
-        Self::failure(500, Reason::InternalError, format!("Internal error occurred: {}", message.into()))
+        let message = message.into();
+        let cause = Cause { message: Some(message.clone()), ..Cause::default() };
+        let mut status =
+            Self::failure(500, Reason::InternalError, format!("Internal error occurred: {message}"));
+        status.details = Some(Details { causes: vec![cause], ..Details::default() });
+        status
     }
 
     /// 422: a patch that cannot be applied to the object as it is. Kubernetes does not say why.
@@ -245,6 +270,10 @@ impl Status {
     /// As the JSON object that goes over the wire.
     pub fn to_value(&self) -> serde_json::Value {
         let mut value = serde_json::to_value(self).unwrap_or_default();
+        // The code of an ordinary success stands in the answer's head alone.
+        if let (200, Some(fields)) = (self.code, value.as_object_mut()) {
+            fields.remove("code");
+        }
         value["kind"] = "Status".into();
         value["apiVersion"] = "v1".into();
         value["metadata"] = serde_json::json!({});

@@ -1,12 +1,18 @@
 //! Where objects live: the trait that the rules read through, and a persistent map that forks in O(1).
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use imbl::OrdMap;
 use serde_json::Value;
 
+use crate::object;
+
 /// Names an object, whatever version it is read in.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+///
+/// Keys are ordered as Kubernetes lists them: by group and plural, then by the text `namespace/name`. So
+/// namespace `a-b` comes before namespace `a`, since `-` comes before `/`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     /// Empty for the core group.
     pub group: Arc<str>,
@@ -22,6 +28,35 @@ impl Key {
     /// A key from its four parts.
     pub fn new(group: &str, plural: &str, namespace: &str, name: &str) -> Self {
         Key { group: group.into(), plural: plural.into(), namespace: namespace.into(), name: name.into() }
+    }
+}
+
+impl Ord for Key {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let resource = self.group.cmp(&other.group).then_with(|| self.plural.cmp(&other.plural));
+        resource.then_with(|| self.cmp_in_resource(other))
+    }
+}
+
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Key {
+    fn cmp_in_resource(&self, other: &Self) -> Ordering {
+        if self.namespace == other.namespace {
+            return self.name.cmp(&other.name);
+        }
+        // No name has a slash, but a key of somebody else's making may; its namespace then tells it apart.
+        self.path().cmp(other.path()).then_with(|| self.namespace.cmp(&other.namespace))
+    }
+
+    /// `namespace/name`, or the name alone if the object is in no namespace.
+    fn path(&self) -> impl Iterator<Item = u8> {
+        let slash = if self.namespace.is_empty() { "" } else { "/" };
+        self.namespace.bytes().chain(slash.bytes()).chain(self.name.bytes())
     }
 }
 
@@ -57,6 +92,13 @@ pub trait Store {
 
     /// All objects of all resources in key order.
     fn all<'a>(&'a self) -> Box<dyn Iterator<Item = (Key, Arc<Value>)> + 'a>;
+
+    /// The objects that name this uid as an owner, in key order. A store that has many objects needs an index.
+    fn dependents(&self, uid: &str) -> Vec<Key> {
+        let refers =
+            |object: &Value| object::owner_references(object).iter().any(|reference| reference["uid"] == uid);
+        self.all().filter(|(_, object)| refers(object)).map(|(key, _)| key).collect()
+    }
 
     /// The version that the `nth` write (from 0) of the request at hand gets, if it is to this key.
     fn next_version(&self, key: &Key, nth: u64) -> u64;
@@ -204,4 +246,33 @@ fn fnv128(text: &[u8], incarnation: u64, salt: u64) -> u128 {
         hash = (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
     }
     hash
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_ordered_as_kubernetes_lists_them() {
+        let key = |namespace: &str, name: &str| Key::new("", "pods", namespace, name);
+        let ordered = [
+            Key::new("", "nodes", "", "z"),
+            key("", ""),
+            key("a-b", "x"),
+            key("a.b", "x"),
+            key("a", ""),
+            key("a", "x"),
+            key("a", "x-y"),
+            key("a", "xy"),
+            key("a0", "a"),
+            key("b", "a"),
+            Key::new("apps", "deployments", "a", "a"),
+        ];
+        for (at, left) in ordered.iter().enumerate() {
+            for (other, right) in ordered.iter().enumerate() {
+                assert_eq!(left.cmp(right), at.cmp(&other), "{left:?} {right:?}");
+            }
+        }
+        assert_ne!(key("a", "b/c").cmp(&key("a/b", "c")), Ordering::Equal);
+    }
 }

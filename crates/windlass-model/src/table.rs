@@ -8,7 +8,7 @@ use crate::field::shown_float;
 use crate::json_path::{self, JsonPath};
 use crate::object;
 use crate::time::{Timestamp, human_duration};
-use crate::types::columns::computed_cell;
+use crate::types::columns::{computed_cell, row_conditions};
 use crate::types::{Column, Origin, TypeInfo};
 
 /// What each row of a table carries besides its cells (`includeObject`).
@@ -37,19 +37,28 @@ pub fn to_table(
     let columns = &info.columns;
     let paths: Vec<Option<JsonPath>> =
         columns.iter().map(|column| json_path::parse(&column.json_path).ok()).collect();
-    let mut headers =
-        vec![header("Name", "string", "name", "The name of the object, unique in its namespace.", 0)];
+    let mut headers = Vec::new();
+    if !built_in {
+        headers.push(header("Name", "string", "name", "The name of the object, unique in its namespace.", 0));
+    }
     headers.extend(columns.iter().map(|column| column_header(column, built_in)));
     let rows: Vec<Value> = items
         .iter()
         .map(|item| {
-            let mut cells = vec![Value::from(object::name(item))];
+            let mut cells = Vec::new();
+            if !built_in {
+                cells.push(Value::from(object::name(item)));
+            }
             cells.extend(columns.iter().zip(&paths).map(|(column, path)| match path {
-                _ if built_in && column.json_path.is_empty() => built_in_cell(info, column, item, now),
+                _ if built_in => computed_cell(info, column, item, now),
                 Some(path) => cell(column, path, item, now),
                 None => Value::Null,
             }));
-            json!({ "cells": cells, "object": included(item, include) })
+            let mut row = json!({ "cells": cells, "object": included(item, include) });
+            if let Some(conditions) = built_in.then(|| row_conditions(info, item)).flatten() {
+                row["conditions"] = conditions;
+            }
+            row
         })
         .collect();
     json!({
@@ -84,14 +93,6 @@ fn column_header(column: &Column, built_in: bool) -> Value {
 
 fn header(name: &str, kind: &str, format: &str, description: &str, priority: i32) -> Value {
     json!({ "name": name, "type": kind, "format": format, "description": description, "priority": priority })
-}
-
-/// A cell that is computed, which may be any scalar whatever the type of the column.
-fn built_in_cell(info: &TypeInfo, column: &Column, object: &Value, now: Timestamp) -> Value {
-    match computed_cell(info, column, object) {
-        Some(Value::String(time)) if column.kind == "date" => age(&time, now),
-        computed => computed.unwrap_or_default(),
-    }
 }
 
 /// The first value that the path of a column finds; nothing if it finds none or one of another type.
@@ -206,7 +207,7 @@ mod tests {
                     "metadata": {"name": "a"}, "lastTimestamp": "1970-01-01T00:03:00Z", "type": "Normal",
                     "reason": "Made", "message": "it is made", "involvedObject": {"kind": "Pod", "name": "p"},
                 }),
-                json!(["a", "2m", "Normal", "Made", "pod/p", "it is made"]),
+                json!(["2m", "Normal", "Made", "pod/p", "", "", "it is made", "<unknown>", 1, "a"]),
             ),
         ] {
             let info = types.get(&ResourceId::new(kind.0, kind.1, kind.2)).unwrap();

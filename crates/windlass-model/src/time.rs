@@ -40,31 +40,34 @@ impl Timestamp {
 
     /// `2026-01-02T03:04:05.678901Z`, as `MicroTime` fields have it.
     pub fn to_micro_string(self) -> String {
-        let (year, month, day, second_of_day) = self.civil();
-        let (hour, minute, second) = clock(second_of_day);
-        let micros = self.0.rem_euclid(MICROS);
-        format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z")
+        let (seconds, micros) = (self.unix_seconds(), self.0.rem_euclid(MICROS));
+        format!("{}.{micros:06}Z", date_and_clock(seconds))
     }
 
     /// Reads RFC 3339, with any offset and any number of fractional digits; `None` for anything else.
     pub fn parse(text: &str) -> Option<Self> {
-        let (date, rest) = text.split_at_checked(10)?;
-        let rest = rest.strip_prefix(['T', 't', ' '])?;
-        let (time, rest) = rest.split_at_checked(8)?;
-        let days = day_of_date(date)?;
-        let seconds = parse_clock(time)?;
-        let (micros, rest) = parse_fraction(rest)?;
-        let offset = parse_offset(rest)?;
-        let total = days * SECONDS_PER_DAY + seconds - offset;
-        Some(Self::from_unix_micros(total * MICROS + micros))
+        let (seconds, micros) = unix_time(text)?;
+        Some(Self::from_unix_micros(seconds * MICROS + micros))
     }
+}
 
-    /// Year, month, day and second of the day.
-    fn civil(self) -> (i64, i64, i64, i64) {
-        let seconds = self.unix_seconds();
-        let (year, month, day) = civil_of_day(seconds.div_euclid(SECONDS_PER_DAY));
-        (year, month, day, seconds.rem_euclid(SECONDS_PER_DAY))
-    }
+/// Reads RFC 3339 as seconds since the Unix epoch, which may be negative, and microseconds.
+pub(crate) fn unix_time(text: &str) -> Option<(i64, i64)> {
+    let (date, rest) = text.split_at_checked(10)?;
+    let rest = rest.strip_prefix(['T', 't', ' '])?;
+    let (time, rest) = rest.split_at_checked(8)?;
+    let days = day_of_date(date)?;
+    let seconds = parse_clock(time)?;
+    let (micros, rest) = parse_fraction(rest)?;
+    let offset = parse_offset(rest)?;
+    Some((days * SECONDS_PER_DAY + seconds - offset, micros))
+}
+
+/// `2026-01-02T03:04:05`, for any second of the years 0 to 9999.
+pub(crate) fn date_and_clock(unix_seconds: i64) -> String {
+    let (year, month, day) = civil_of_day(unix_seconds.div_euclid(SECONDS_PER_DAY));
+    let (hour, minute, second) = clock(unix_seconds.rem_euclid(SECONDS_PER_DAY));
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")
 }
 
 /// Year, month and day of a day since the epoch (the usual conversion by 400-year eras that start in March).
@@ -83,9 +86,7 @@ pub(crate) fn civil_of_day(days_since_epoch: i64) -> (i64, i64, i64) {
 /// `2026-01-02T03:04:05Z`, as `Time` fields have it.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (year, month, day, second_of_day) = self.civil();
-        let (hour, minute, second) = clock(second_of_day);
-        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+        write!(f, "{}Z", date_and_clock(self.unix_seconds()))
     }
 }
 

@@ -34,13 +34,17 @@ fn found(value: &Value, go_type: &str) -> String {
     }
 }
 
+/// The parts of a time, as Go writes them.
+pub(crate) const TIME: &[&str] = &["2006", "-", "01", "-", "02", "T", "15", ":", "04", ":", "05", "Z07:00"];
+/// The same with microseconds.
+pub(crate) const MICRO_TIME: &[&str] =
+    &["2006", "-", "01", "-", "02", "T", "15", ":", "04", ":", "05", ".000000", "Z07:00"];
+
 /// The message of Go's `time.Parse` for the first part of a text that is no RFC 3339 time.
-pub(crate) fn into_time(text: &str) -> String {
-    const LAYOUT: &str = "2006-01-02T15:04:05Z07:00";
-    const PARTS: [&str; 12] = ["2006", "-", "01", "-", "02", "T", "15", ":", "04", ":", "05", "Z07:00"];
+pub(crate) fn into_time(text: &str, layout: &[&str]) -> String {
     let mut rest = text;
-    let mut part = PARTS[0];
-    for wanted in PARTS {
+    let mut part = "";
+    for wanted in layout.iter().copied() {
         part = wanted;
         let fits = |head: &str| {
             wanted.bytes().zip(head.bytes()).all(|(want, got)| match want.is_ascii_digit() {
@@ -56,7 +60,7 @@ pub(crate) fn into_time(text: &str) -> String {
     format!(
         "parsing time {} as {}: cannot parse {} as {}",
         quoted(text),
-        quoted(LAYOUT),
+        quoted(&layout.concat()),
         quoted(rest),
         quoted(part)
     )

@@ -51,6 +51,18 @@ pub struct Event {
 }
 
 impl EventKind {
+    /// What a change is to a watcher, by whether it selects the object as it was and as it is.
+    ///
+    /// An object that begins to be selected is added, and one that ceases to be is deleted.
+    pub fn of(was_selected: bool, is_selected: bool) -> Option<EventKind> {
+        match (was_selected, is_selected) {
+            (false, false) => None,
+            (false, true) => Some(EventKind::Added),
+            (true, true) => Some(EventKind::Modified),
+            (true, false) => Some(EventKind::Deleted),
+        }
+    }
+
     /// As it stands on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -91,16 +103,19 @@ pub fn event_for(change: &Change, filter: &Filter) -> Option<Event> {
     let selected = |object: &&Arc<Value>| filter.matches(&change.key, object);
     let before = change.before.as_ref().filter(selected);
     let after = change.after.as_ref().filter(selected);
-    Some(match (before, after) {
-        (None, None) => return None,
-        (None, Some(after)) => Event { kind: EventKind::Added, object: filter.served(after) },
-        (Some(_), Some(after)) => Event { kind: EventKind::Modified, object: filter.served(after) },
-        (Some(before), None) => {
-            let mut object = (*filter.served(before)).clone();
-            object::set_meta(&mut object, "resourceVersion", change.version.to_string());
-            Event { kind: EventKind::Deleted, object: Arc::new(object) }
-        }
-    })
+    let kind = EventKind::of(before.is_some(), after.is_some())?;
+    let object = match after {
+        Some(after) => filter.served(after),
+        None => Arc::new(last_seen(&filter.served(before?), change.version)),
+    };
+    Some(Event { kind, object })
+}
+
+/// An object that is gone for a watcher: as it last was, under the version of the change.
+pub fn last_seen(object: &Value, version: u64) -> Value {
+    let mut object = object.clone();
+    object::set_meta(&mut object, "resourceVersion", version.to_string());
+    object
 }
 
 /// The events with which a watch begins: the objects of a list, and the bookmark that ends them.
@@ -183,6 +198,7 @@ mod tests {
         let list = List {
             api_version: "example.com/v1".to_owned(),
             kind: "WidgetList".to_owned(),
+            origin: crate::types::Origin::Custom,
             resource_version: "9".to_owned(),
             continue_token: None,
             remaining_items: None,

@@ -44,6 +44,8 @@ use crate::status::{Cause, Status};
 use crate::time::Timestamp;
 use crate::types::TypeInfo;
 
+/// The version of the scale subresource.
+const SCALE: &str = "autoscaling/v1";
 /// Who owns what an object has when it is first applied to and has no owners.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
@@ -158,7 +160,13 @@ impl Apply<'_> {
             other => other,
         };
         let (mut new, mut managed) = result.map_err(|error| match error {
-            ApplyError::Conflicts(conflicts) => conflict(&conflicts),
+            ApplyError::Conflicts(mut conflicts) => {
+                // Who applies a Scale sees all managers as those of a Scale.
+                if self.subresource == Some("scale") {
+                    conflicts.iter_mut().for_each(|(manager, _)| manager.api_version = SCALE.to_owned());
+                }
+                conflict(&conflicts)
+            }
             ApplyError::Broken(why) => Status::unclassified(why),
         })?;
         // An applier that changes nothing but shares ownership leaves no time.

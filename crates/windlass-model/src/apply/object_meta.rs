@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::object;
 use crate::schema::{Schema, Shape};
+use crate::types::schemas::is_zero;
 use crate::types::{Origin, TypeInfo, builtin};
 
 static STRING: LazyLock<Schema> = LazyLock::new(|| Schema { shape: Shape::String, ..Schema::default() });
@@ -23,9 +24,8 @@ pub(super) fn field_of_any_object(name: &str) -> Option<&'static Schema> {
 
 /// What an object is compared with when it has no history.
 ///
-/// An object of a built-in type is never without the structs that its Go type holds by value, so
-/// nobody owns those. They are the ones whose schema has `{}` for a default; lists that must be
-/// there are null.
+/// An object of a built-in type is never without what its Go type holds by value and always writes, so nobody
+/// owns the zero values of these.
 pub(super) fn blank(info: &TypeInfo) -> Value {
     let mut blank = unspecified(info);
     if let (Origin::BuiltIn, Some(fields)) = (info.origin, blank.as_object_mut()) {
@@ -48,7 +48,8 @@ fn blank_fields(schema: &Schema, at_root: bool) -> Map<String, Value> {
     let Shape::Object { fields, .. } = &schema.shape else { return Map::new() };
     let by_value = |name: &str, field: &Schema| {
         let main_part = at_root && matches!(name, "metadata" | "spec" | "status");
-        main_part || field.default.as_ref().and_then(Value::as_object).is_some_and(Map::is_empty)
+        main_part
+            || !field.nullable && field.default.as_ref().and_then(Value::as_object).is_some_and(Map::is_empty)
     };
     let mut blank = Map::new();
     for (name, field) in fields {
@@ -56,10 +57,11 @@ fn blank_fields(schema: &Schema, at_root: bool) -> Map<String, Value> {
             Shape::Object { .. } if by_value(name, field) => {
                 blank.insert(name.to_string(), Value::Object(blank_fields(field, false)));
             }
-            Shape::List { .. } if schema.required.iter().any(|required| **required == **name) => {
-                blank.insert(name.to_string(), Value::Null);
+            Shape::Object { .. } => {}
+            _ => {
+                let zero = field.default.as_ref().filter(|zero| !field.nullable && is_zero(zero));
+                blank.extend(zero.map(|zero| (name.to_string(), zero.clone())));
             }
-            _ => {}
         }
     }
     blank

@@ -3,7 +3,6 @@
 //! A CRD that is written goes through [`decode`], [`prepare`], [`set_defaults`] and [`validate`];
 //! afterwards [`next_status`] is asked until it has nothing more to say, and [`types_of`] says what to serve.
 
-mod convert;
 mod defaults;
 mod scale;
 mod status;
@@ -11,7 +10,6 @@ mod types;
 mod validate;
 mod versions;
 
-pub use convert::convert;
 pub use defaults::{decode, prepare, set_defaults, warnings};
 pub use scale::validate_scale;
 pub use status::next_status;

@@ -20,8 +20,12 @@ pub fn validate_scale(scale: &Scale, object: &Value) -> Vec<FieldError> {
 }
 
 fn check_replicas(path: &str, object: &Value) -> Option<FieldError> {
-    let value = find(path, object)?;
     let at = FieldPath::of(path);
+    if let Some(obstacle) = obstacle(path, object) {
+        let why = wrong_type(path, obstacle, "map[string]interface{}");
+        return Some(FieldError::invalid(&at, 0, why));
+    }
+    let value = find(path, object)?;
     match value.as_i64() {
         None => Some(FieldError::invalid(&at, 0, wrong_type(path, value, "int64"))),
         Some(count) if count < 0 => Some(FieldError::invalid(&at, count, "should be a non-negative integer")),
@@ -30,6 +34,18 @@ fn check_replicas(path: &str, object: &Value) -> Option<FieldError> {
         }
         Some(_) => None,
     }
+}
+
+/// What stands on the way and is no object.
+fn obstacle<'a>(path: &str, object: &'a Value) -> Option<&'a Value> {
+    let mut value = object;
+    for name in path.strip_prefix('.').unwrap_or(path).split('.') {
+        if !value.is_object() {
+            return Some(value);
+        }
+        value = value.get(name)?;
+    }
+    None
 }
 
 /// Follows the names between the dots.

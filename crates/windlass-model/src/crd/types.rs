@@ -38,6 +38,7 @@ fn type_of(crd: &Value, version: &Value) -> TypeInfo {
         has_status: version["subresources"]["status"].is_object(),
         scale: scale_of(&version["subresources"]["scale"]),
         schema: Arc::new(schema_of(version)),
+        open_api: open_api_of(version).cloned().map(Arc::new),
         origin: Origin::Custom,
         storage_version: storage.map_or("", |storage| text(storage, "name")).to_owned(),
         columns: columns_of(version),
@@ -49,10 +50,14 @@ fn type_of(crd: &Value, version: &Value) -> TypeInfo {
 
 /// A version without a schema keeps everything.
 fn schema_of(version: &Value) -> Schema {
-    match version["schema"].get("openAPIV3Schema").filter(|open_api| open_api.is_object()) {
+    match open_api_of(version) {
         Some(open_api) => read_checked(open_api),
         None => Schema { preserve_unknown: true, ..Schema::default() },
     }
+}
+
+fn open_api_of(version: &Value) -> Option<&Value> {
+    version["schema"].get("openAPIV3Schema").filter(|open_api| open_api.is_object())
 }
 
 fn scale_of(scale: &Value) -> Option<Scale> {

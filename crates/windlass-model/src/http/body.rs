@@ -13,19 +13,29 @@ const DUPLICATE_BYTES_MAX: usize = 64 * 1024;
 
 /// A body and the paths of the fields that stand in it more than once; the last one counts.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Document {
-    pub(super) value: Value,
-    pub(super) duplicates: Vec<String>,
+pub(crate) struct Document {
+    pub(crate) value: Value,
+    pub(crate) duplicates: Vec<String>,
 }
 
 /// Reads JSON of at most 128 levels. Bytes that are not UTF-8 become the replacement character.
-pub(super) fn read(bytes: &[u8]) -> Result<Document, serde_json::Error> {
+pub(crate) fn read(bytes: &[u8]) -> Result<Document, serde_json::Error> {
     let text = String::from_utf8_lossy(bytes);
     let mut deserializer = serde_json::Deserializer::from_str(&text);
     let mut reader = Reader::default();
     let value = Node { reader: &mut reader }.deserialize(&mut deserializer)?;
     deserializer.end()?;
     Ok(Document { value, duplicates: reader.duplicates })
+}
+
+/// A number as Kubernetes keeps it; `None` for what is none.
+pub(crate) fn number_value(number: f64) -> Option<Value> {
+    const INTEGERS_END: f64 = 9_223_372_036_854_775_808.0;
+    // Kubernetes writes a whole number without a fraction, and so reads it back as an integer.
+    if number.fract() == 0.0 && number.abs() < INTEGERS_END {
+        return Some((number as i64).into());
+    }
+    Number::from_f64(number).map(Value::Number)
 }
 
 /// Where the reading is, and what it found.
@@ -108,12 +118,7 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 
     fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Value, E> {
-        const INTEGERS_END: f64 = 9_223_372_036_854_775_808.0;
-        // Kubernetes writes a whole number without a fraction, and so reads it back as an integer.
-        if number.fract() == 0.0 && number.abs() < INTEGERS_END {
-            return Ok((number as i64).into());
-        }
-        Number::from_f64(number).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
+        number_value(number).ok_or_else(|| E::custom("number out of range"))
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Value, E> {

@@ -1,30 +1,42 @@
 //! From the parts of an HTTP request to a [`Request`].
 
 mod accept;
-mod body;
+pub(crate) mod body;
+mod encode;
+mod messages;
 mod options;
 mod path;
+mod present;
 mod query;
+
+use std::sync::Arc;
 
 use serde_json::Value;
 
 use crate::field::{FieldError, FieldPath, quoted};
+use crate::json_syntax;
 use crate::metadata;
 use crate::object::split_api_version;
-use crate::request::{FieldValidation, Options, PatchKind, Request, Verb};
+use crate::request::{FieldValidation, Options, PatchKind, Request, ResourceId, Verb};
 use crate::status::Status;
+use crate::types::{Origin, TypeInfo, Types};
 use crate::unmarshal;
 use crate::watch::WatchOptions;
 
 use body::Document;
-use query::Query;
 
-pub use accept::{Format, Include, Output};
+pub(crate) use accept::{DiscoveryForm, first_acceptable, negotiate_discovery};
+pub use accept::{Format, Include, Output, refusal_format};
+pub use encode::{encode, encode_event};
+pub(crate) use path::percent_decoded;
+pub use present::{EventWriter, present};
+pub(crate) use query::Query;
 
+/// The text of a page that is not there.
+pub const NO_SUCH_PAGE: &str = "404 page not found\n";
 /// A body may have so many bytes.
 pub const BODY_BYTES_MAX: usize = 3 * 1024 * 1024;
 
-const BODY_TYPES: &[&str] = &["application/json", "application/yaml"];
 const PATCH_TYPES: &[(&str, PatchKind)] = &[
     ("application/json-patch+json", PatchKind::Json),
     ("application/merge-patch+json", PatchKind::Merge),
@@ -47,7 +59,7 @@ pub struct HttpParts<'a> {
     pub accept: Option<&'a str>,
     /// The `User-Agent` header: it names the field manager where the query does not.
     pub user_agent: Option<&'a str>,
-    /// JSON. A YAML body is converted by whoever calls.
+    /// JSON or protobuf. A YAML body is converted by whoever calls.
     pub body: &'a [u8],
 }
 
@@ -66,19 +78,25 @@ pub struct Parsed {
     pub format: Format,
 }
 
-/// Reads a request. Whether the resource exists and knows the verb is for the handler to say.
+/// Reads a request for one of the types that are served. Whether the type knows the verb is for the handler to say.
 ///
 /// Every input is answered: with 400 if it is malformed, 404 if the path names no resource, 405 if the
 /// method does not fit the path, 406 and 415 for media types that are not spoken, 413 for a body that is
 /// too large, and 422 for options that are not allowed.
-pub fn parse(parts: &HttpParts<'_>) -> Result<Parsed, Status> {
+pub fn parse(parts: &HttpParts<'_>, types: &Types) -> Result<Parsed, Status> {
     let target = path::parse(parts.path)?;
+    let info = types.get(&target.resource);
+    // A binding is made, but never kept.
+    if info.is_none() && target.resource != ResourceId::new("", "v1", "bindings") {
+        return Err(Status::no_such_resource());
+    }
     let query = Query::parse(parts.query);
     let verb = verb_of(parts, &target)?;
     if parts.body.len() > BODY_BYTES_MAX {
         return Err(Status::too_large(BODY_BYTES_MAX));
     }
-    let (output, format) = accept::negotiate(parts.accept, &query)?;
+    let is_custom = info.is_some_and(|info| info.origin == Origin::Custom);
+    let (output, format) = accept::negotiate(parts.accept, &query, is_custom)?;
     let mut request = Request::new(verb, target.resource);
     request.namespace = target.namespace;
     request.name = target.name;
@@ -95,13 +113,34 @@ pub fn parse(parts: &HttpParts<'_>) -> Result<Parsed, Status> {
         Verb::Create | Verb::Update | Verb::Patch(_) => {
             request.options = options::of_write(verb, &query)?;
             default_manager(verb, &mut request.options, parts.user_agent);
-            let document = written_body(verb, parts)?;
+            let wanted = Wanted::of(&request, info.map(Arc::as_ref));
+            let document = written_body(verb, parts, &wanted)?;
             warnings = strict_findings(verb, &document);
-            refuse_findings(verb, request.options.field_validation, &document, &mut warnings)?;
+            refuse_findings(verb, request.options.field_validation, &document, &mut warnings, &wanted)?;
             request.body = Some(document.value);
         }
     }
+    if watch.is_some() && format == Format::Yaml {
+        return Err(accept::not_acceptable_for_watch());
+    }
     Ok(Parsed { request, watch, warnings, output, format })
+}
+
+/// Whether a path is answered with 404 and a page of plain text, [`NO_SUCH_PAGE`].
+///
+/// The groups of Kubernetes itself answer for all their paths with a `Status`; others only where they serve something.
+pub fn has_no_page(path: &str, types: &Types) -> bool {
+    let mut parts = path.trim_matches('/').split('/');
+    let group = match (parts.next(), parts.next()) {
+        (Some("api"), _) => return false,
+        (Some("apis"), Some(group)) => group,
+        _ => return true,
+    };
+    let built_in = |info: &&Arc<TypeInfo>| info.origin == Origin::BuiltIn;
+    if types.iter().filter(built_in).any(|info| info.resource.group == group) {
+        return false;
+    }
+    path::parse(path).is_ok_and(|target| types.get(&target.resource).is_none())
 }
 
 fn verb_of(parts: &HttpParts<'_>, target: &path::Target) -> Result<Verb, Status> {
@@ -124,17 +163,16 @@ fn verb_of(parts: &HttpParts<'_>, target: &path::Target) -> Result<Verb, Status>
 fn patch_kind(content_type: &str) -> Result<PatchKind, Status> {
     let given = content_type.split(';').next().unwrap_or_default();
     let known = PATCH_TYPES.iter().find(|(name, _)| *name == given);
-    known.map(|(_, kind)| *kind).ok_or_else(|| {
-        let names: Vec<&str> = PATCH_TYPES.iter().map(|(name, _)| *name).collect();
-        Status::unsupported_media_type(&names)
-    })
+    known.map(|(_, kind)| *kind).ok_or_else(Status::unsupported_patch_type)
 }
 
-/// 415 for a body that is neither JSON nor YAML; without a type it is JSON.
-fn check_body_type(content_type: Option<&str>) -> Result<(), Status> {
+/// The format of a body; without a type it is JSON. 415 for any other type.
+fn body_format(content_type: Option<&str>) -> Result<Format, Status> {
     let given = content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim();
-    let known = given.is_empty() || BODY_TYPES.iter().any(|name| name.eq_ignore_ascii_case(given));
-    if known { Ok(()) } else { Err(Status::unsupported_media_type(BODY_TYPES)) }
+    if given.is_empty() {
+        return Ok(Format::Json);
+    }
+    Format::of(given).ok_or_else(|| Status::unsupported_media_type(&Format::media_types()))
 }
 
 /// Clients that do not name themselves are known by their user agent, but an apply must say who it is.
@@ -149,7 +187,9 @@ fn delete_body(parts: &HttpParts<'_>) -> Result<Option<serde_json::Map<String, V
     if parts.body.is_empty() {
         return Ok(None);
     }
-    check_body_type(parts.content_type)?;
+    if body_format(parts.content_type)? == Format::Protobuf {
+        return messages::delete_options(parts.body).map(Some);
+    }
     match body::read(parts.body) {
         Ok(Document { value: Value::Object(fields), .. }) => Ok(Some(fields)),
         Ok(Document { value, .. }) => {
@@ -157,38 +197,100 @@ fn delete_body(parts: &HttpParts<'_>) -> Result<Option<serde_json::Map<String, V
             Err(Status::bad_request(format!("couldn't get version/kind; json parse error: {why}")))
         }
         Err(error) => {
-            Err(Status::bad_request(format!("couldn't get version/kind; json parse error: {error}")))
+            let why = json_syntax::fault(parts.body).unwrap_or_else(|| error.to_string());
+            Err(Status::bad_request(format!("couldn't get version/kind; json parse error: {why}")))
         }
     }
 }
 
-/// The body of a write: an object, or a list of operations in a JSON patch.
-fn written_body(verb: Verb, parts: &HttpParts<'_>) -> Result<Document, Status> {
-    if !matches!(verb, Verb::Patch(_)) {
-        check_body_type(parts.content_type)?;
-    }
-    let document = body::read(parts.body).map_err(|error| unreadable(verb, parts, &error.to_string()))?;
-    let (fits, wanted) = match verb {
-        Verb::Patch(PatchKind::Json) => (document.value.is_array(), "[]handlers.jsonPatchOp"),
-        _ => (document.value.is_object(), "map[string]interface {}"),
-    };
-    if fits {
-        return Ok(document);
-    }
-    Err(unreadable(verb, parts, &unmarshal::into_value(&document.value, wanted)))
+/// What kind of object a write should carry.
+struct Wanted<'a> {
+    kind: &'a str,
+    group: &'a str,
+    version: &'a str,
+    custom: bool,
 }
 
-fn unreadable(verb: Verb, parts: &HttpParts<'_>, why: &str) -> Status {
+impl<'a> Wanted<'a> {
+    fn of(request: &'a Request, info: Option<&'a TypeInfo>) -> Self {
+        let ResourceId { group, version, .. } = &request.resource;
+        let (kind, group, version) = match request.subresource.as_deref() {
+            Some("scale") => ("Scale", "autoscaling", "v1"),
+            Some("eviction") => ("Eviction", "policy", "v1"),
+            Some("token") => ("TokenRequest", "authentication.k8s.io", "v1"),
+            Some("binding") => ("Binding", "", "v1"),
+            _ => (info.map_or("Binding", |info| &info.kind), group.as_str(), version.as_str()),
+        };
+        let custom = info.is_some_and(|info| info.origin == Origin::Custom) && kind != "Scale";
+        Wanted { kind, group, version, custom }
+    }
+}
+
+/// The body of a write: an object, or a list of operations in a JSON patch.
+fn written_body(verb: Verb, parts: &HttpParts<'_>, wanted: &Wanted<'_>) -> Result<Document, Status> {
+    if !matches!(verb, Verb::Patch(_)) && body_format(parts.content_type)? == Format::Protobuf {
+        // There is nothing to be strict about: a message has no field twice, and unknown ones are passed over.
+        let value = messages::object(parts.body, wanted)?;
+        return Ok(Document { value, duplicates: Vec::new() });
+    }
+    let refused = |why: &str| unreadable(verb, parts, wanted, why);
+    let mut document = body::read(parts.body)
+        .map_err(|error| refused(&json_syntax::fault(parts.body).unwrap_or_else(|| error.to_string())))?;
+    if let Verb::Patch(kind) = verb {
+        let (fits, go_type) = match kind {
+            PatchKind::Json => (document.value.is_array(), "[]handlers.jsonPatchOp"),
+            _ => (document.value.is_object(), "map[string]interface {}"),
+        };
+        let why = || refused(&unmarshal::into_value(&document.value, go_type));
+        return if fits { Ok(document) } else { Err(why()) };
+    }
+    if document.value.is_null() && !wanted.custom {
+        document.value = Value::Object(serde_json::Map::new());
+    }
+    check_type(&document.value, parts.body, wanted).map_err(|why| refused(&why))?;
+    Ok(document)
+}
+
+/// What Go reads first, to know what the rest is.
+const TYPE_META: &str =
+    r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
+
+/// A body must say its type in text; that of a custom resource must say it at all.
+fn check_type(body: &Value, text: &[u8], wanted: &Wanted<'_>) -> Result<(), String> {
+    if !body.is_object() && !body.is_null() {
+        return Err(unmarshal::into_value(body, TYPE_META));
+    }
+    for field in ["apiVersion", "kind"] {
+        if !matches!(body[field], Value::Null | Value::String(_)) {
+            return Err(unmarshal::into_field(&body[field], &format!(".{field}"), "string"));
+        }
+    }
+    for (field, name) in [("kind", "Kind"), ("apiVersion", "apiVersion")] {
+        if wanted.custom && body[field].as_str().unwrap_or_default().is_empty() {
+            return Err(format!("Object '{name}' is missing in '{}'", String::from_utf8_lossy(text)));
+        }
+    }
+    Ok(())
+}
+
+fn unreadable(verb: Verb, parts: &HttpParts<'_>, wanted: &Wanted<'_>, why: &str) -> Status {
     let yaml = parts.content_type.unwrap_or_default().contains("yaml");
     let hint = if yaml { " (YAML must be converted to JSON before it gets here)" } else { "" };
     Status::bad_request(match verb {
+        Verb::Patch(PatchKind::Apply) if json_syntax::fault(parts.body).is_none() => {
+            format!("error decoding YAML: error unmarshaling JSON: while decoding JSON: {why}")
+        }
         Verb::Patch(PatchKind::Apply) => format!("error decoding YAML: {why}{hint}"),
         Verb::Patch(PatchKind::Strategic) => why.to_owned(),
         Verb::Patch(_) => format!("error decoding patch: {why}"),
-        _ => format!(
-            "the object provided is unrecognized: couldn't get version/kind; json parse error: {why}{hint} ({})",
-            summary(parts.body)
-        ),
+        _ => {
+            let missing = why.starts_with("Object '");
+            let place = if missing { "" } else { "couldn't get version/kind; json parse error: " };
+            let (kind, body) = (wanted.kind, summary(parts.body));
+            format!(
+                "the object provided is unrecognized (must be of type {kind}): {place}{why}{hint} ({body})"
+            )
+        }
     })
 }
 
@@ -232,18 +334,19 @@ fn refuse_findings(
     validation: FieldValidation,
     document: &Document,
     findings: &mut Vec<String>,
+    wanted: &Wanted<'_>,
 ) -> Result<(), Status> {
     match validation {
         FieldValidation::Ignore => findings.clear(),
         FieldValidation::Strict if !findings.is_empty() => {
-            return Err(strict_error(verb, document, &findings.join(", ")));
+            return Err(strict_error(verb, document, &findings.join(", "), wanted));
         }
         FieldValidation::Warn | FieldValidation::Strict => {}
     }
     Ok(())
 }
 
-fn strict_error(verb: Verb, document: &Document, findings: &str) -> Status {
+fn strict_error(verb: Verb, document: &Document, findings: &str, wanted: &Wanted<'_>) -> Status {
     let why = format!("strict decoding error: {findings}");
     match verb {
         Verb::Patch(PatchKind::Apply) => {
@@ -254,10 +357,11 @@ fn strict_error(verb: Verb, document: &Document, findings: &str) -> Status {
             Status::invalid("", "", "", &[error])
         }
         _ => {
-            let kind = document.value["kind"].as_str().unwrap_or_default();
-            let (_, version) = split_api_version(document.value["apiVersion"].as_str().unwrap_or_default());
-            let version = quoted(version);
-            Status::bad_request(format!("{kind} in version {version} cannot be handled as a {kind}: {why}"))
+            let kind = document.value["kind"].as_str().unwrap_or(wanted.kind);
+            let given = document.value["apiVersion"].as_str();
+            let version = quoted(given.map_or(wanted.version, |given| split_api_version(given).1));
+            let wanted = wanted.kind;
+            Status::bad_request(format!("{kind} in version {version} cannot be handled as a {wanted}: {why}"))
         }
     }
 }
@@ -267,14 +371,20 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
+    use std::sync::LazyLock;
+
     use super::*;
-    use crate::request::ResourceId;
 
     const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
     const CONFIG_MAP: &str = "/api/v1/namespaces/default/configmaps/a";
 
     fn parts<'a>(method: &'a str, path: &'a str) -> HttpParts<'a> {
         HttpParts { method, path, ..HttpParts::default() }
+    }
+
+    fn parse(parts: &HttpParts<'_>) -> Result<Parsed, Status> {
+        static TYPES: LazyLock<Types> = LazyLock::new(Types::built_in);
+        super::parse(parts, &TYPES)
     }
 
     fn code(parts: &HttpParts<'_>) -> u16 {
@@ -350,10 +460,7 @@ mod tests {
         }
         let status = read("application/json", b"{}", "").unwrap_err();
         assert_eq!(status.code, 415);
-        assert_eq!(
-            status.message,
-            "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, application/apply-patch+yaml"
-        );
+        assert_eq!(status.message, "415: Unsupported Media Type");
         assert_eq!(read("application/apply-patch+yaml", b"{}", "").unwrap_err().code, 422);
         let status = read("application/apply-patch+yaml", b"a: b", "fieldManager=me").unwrap_err();
         assert!(
@@ -408,20 +515,26 @@ mod tests {
     #[test]
     fn bodies_that_cannot_be_read() {
         for (content_type, body, code, message) in [
-            (None, &b""[..], 400, "EOF while parsing a value at line 1 column 0 (<empty>)"),
-            (None, b"{\"a\":", 400, "EOF while parsing a value at line 1 column 5 ({\"a\":)"),
-            (None, b"x", 400, "expected value at line 1 column 1 (78)"),
+            (None, &b""[..], 400, "unexpected end of JSON input (<empty>)"),
+            (None, b"{\"a\":", 400, "unexpected end of JSON input ({\"a\":)"),
+            (None, b"x", 400, "invalid character 'x' looking for beginning of value (78)"),
             (
                 None,
                 b"[]",
                 400,
-                "json: cannot unmarshal array into Go value of type map[string]interface {} (5b5d)",
+                "json: cannot unmarshal array into Go value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" } (5b5d)",
+            ),
+            (
+                Some("text/plain"),
+                b"{}",
+                415,
+                "accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf",
             ),
             (
                 Some("application/vnd.kubernetes.protobuf"),
-                b"k8s",
-                415,
-                "accepted media types include: application/json, application/yaml",
+                b"k8s\0",
+                400,
+                "the object provided is unrecognized (must be of type ConfigMap): empty body (6b387300)",
             ),
         ] {
             let status = parse(&HttpParts { content_type, body, ..parts("PUT", CONFIG_MAP) }).unwrap_err();

@@ -108,16 +108,19 @@ fn of_watch(
     query: &Query,
     timeout: Option<i64>,
 ) -> Result<(Options, Option<WatchOptions>), Status> {
-    let wanted = options.resource_version_match.take().unwrap_or_default();
-    let initial = query.flag("sendInitialEvents");
+    let mut wanted = options.resource_version_match.take().unwrap_or_default();
+    let mut initial = query.flag("sendInitialEvents");
+    // Without a version to go on from, old clients expect to see what there is.
+    let fresh = matches!(options.resource_version.as_deref().unwrap_or_default(), "" | "0");
+    if fresh && wanted.is_empty() && initial.is_none() {
+        (wanted, initial) = ("NotOlderThan".to_owned(), Some(true));
+    }
     check_watch(&options, &wanted, initial)?;
     check_version(options.resource_version.as_deref())?;
     let version = options.resource_version.as_deref().unwrap_or_default();
-    // Without a version to go on from, old clients expect to see what there is.
-    let fresh = matches!(version, "" | "0");
     let watch = WatchOptions {
         resource_version: version.parse().unwrap_or(0),
-        send_initial_events: initial.unwrap_or(fresh),
+        send_initial_events: initial.unwrap_or(false),
         allow_bookmarks: query.flag("allowWatchBookmarks").unwrap_or(false),
         // Zero leaves it to the server, and what is below zero is over at once.
         timeout_seconds: timeout
@@ -146,7 +149,7 @@ fn check_watch(options: &Options, wanted: &str, initial: Option<bool>) -> Result
         if wanted != "NotOlderThan" {
             errors.push(FieldError::not_supported(&path, wanted, &["NotOlderThan"]));
         }
-        if options.continue_token.is_some() {
+        if options.continue_token.as_deref().is_some_and(|token| !token.is_empty()) {
             let detail = "resourceVersionMatch is forbidden when continue is provided";
             errors.push(FieldError::forbidden(&path, detail));
         }
@@ -208,7 +211,9 @@ impl DeleteOptions {
         if !matches!(kind.as_str(), "" | "DeleteOptions") {
             let version = text(body, "", "apiVersion")?.unwrap_or_default();
             let (kind, version) = (quoted(&kind), quoted(&version));
-            return Err(format!("no kind {kind} is registered for version {version}"));
+            return Err(format!(
+                "no kind {kind} is registered for version {version} in scheme \"pkg/runtime/scheme.go:111\""
+            ));
         }
         let empty = Map::new();
         let preconditions = match body.get("preconditions") {
@@ -480,7 +485,7 @@ mod tests {
             (
                 "",
                 Some(json!({"kind": "Pod", "apiVersion": "v1"})),
-                "400 no kind \"Pod\" is registered for version \"v1\"",
+                "400 no kind \"Pod\" is registered for version \"v1\" in scheme \"pkg/runtime/scheme.go:111\"",
             ),
             (
                 "",

@@ -71,7 +71,7 @@ fn check_name(name: &str) -> Result<(), Status> {
 }
 
 /// The bytes behind percent signs; `None` if two hexadecimal digits do not follow each.
-pub(super) fn percent_decoded(text: &str, plus_is_space: bool) -> Option<Vec<u8>> {
+pub(crate) fn percent_decoded(text: &str, plus_is_space: bool) -> Option<Vec<u8>> {
     let mut decoded = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {

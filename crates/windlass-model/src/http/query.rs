@@ -8,13 +8,13 @@ use crate::status::Status;
 
 /// The parameters of a request in the order in which they are written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Query {
+pub(crate) struct Query {
     pairs: Vec<(String, String)>,
 }
 
 impl Query {
     /// Reads what follows the question mark. Pairs that are not well encoded are passed over.
-    pub(super) fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         let decode = |part: &str| {
             let bytes = percent_decoded(part, true)?;
             Some(String::from_utf8_lossy(&bytes).into_owned())
@@ -36,7 +36,7 @@ impl Query {
     }
 
     /// The first value of a parameter; the empty text for one that is absent.
-    pub(super) fn text<'a>(&'a self, name: &'a str) -> &'a str {
+    pub(crate) fn text<'a>(&'a self, name: &'a str) -> &'a str {
         self.all(name).next().unwrap_or_default()
     }
 
@@ -47,13 +47,13 @@ impl Query {
     }
 
     /// A flag: everything but `0` and `false` is true, even the empty text.
-    pub(super) fn flag(&self, name: &str) -> Option<bool> {
+    pub(crate) fn flag(&self, name: &str) -> Option<bool> {
         let value = self.all(name).next()?;
         Some(value != "0" && !value.eq_ignore_ascii_case("false"))
     }
 
     /// A number. 400 if it is none.
-    pub(super) fn number(&self, name: &str) -> Result<Option<i64>, Status> {
+    pub(crate) fn number(&self, name: &str) -> Result<Option<i64>, Status> {
         let Some(value) = self.all(name).next() else { return Ok(None) };
         value.parse().map(Some).map_err(|error: std::num::ParseIntError| {
             let why = match error.kind() {

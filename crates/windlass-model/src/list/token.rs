@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::base64::Base64;
+use crate::json_syntax;
 use crate::status::Status;
 
 const VERSION: &str = "meta.k8s.io/v1";
@@ -31,7 +32,8 @@ impl ContinueToken {
         let bytes = Base64::Url
             .decode(text)
             .map_err(|position| invalid(&format!("illegal base64 data at input byte {position}")))?;
-        let token: Value = serde_json::from_slice(&bytes).map_err(|error| invalid(&error.to_string()))?;
+        let token: Value = serde_json::from_slice(&bytes)
+            .map_err(|error| invalid(&json_syntax::fault(&bytes).unwrap_or_else(|| error.to_string())))?;
         match token["v"].as_str() {
             Some(VERSION) => {}
             other => {

@@ -185,7 +185,12 @@ fn check_format(schema: &Schema, text: &str) -> Result<(), String> {
             Err(at) => Err(format!("illegal base64 data at input byte {at}")),
             Ok(_) => Ok(()),
         },
-        (Shape::String, "date-time") if Timestamp::parse(text).is_none() => Err(unmarshal::into_time(text)),
+        (Shape::String, "date-time") if Timestamp::parse(text).is_none() => {
+            Err(unmarshal::into_time(text, unmarshal::TIME))
+        }
+        (Shape::String, "micro-time") if !is_micro_time(text) => {
+            Err(unmarshal::into_time(text, unmarshal::MICRO_TIME))
+        }
         _ => Ok(()),
     }
 }
@@ -197,6 +202,13 @@ fn decode_quantity(value: &mut Value) -> Result<(), String> {
     }
     Quantity::parse(value.as_str().unwrap_or_default())?;
     Ok(())
+}
+
+/// Microseconds have exactly six digits.
+fn is_micro_time(text: &str) -> bool {
+    let fraction = text.get(19..).and_then(|rest| rest.strip_prefix('.')).unwrap_or_default();
+    let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
+    digits == 6 && Timestamp::parse(text).is_some()
 }
 
 #[cfg(test)]

@@ -9,17 +9,18 @@ use super::{Schema, Shape};
 /// A null that may not be null is replaced by the default, or dropped if there is none.
 pub fn apply_defaults(schema: &Schema, value: &mut Value) {
     drop_nulls(schema, value);
-    fill(schema, value);
+    fill_defaults(schema, value);
 }
 
-fn fill(schema: &Schema, value: &mut Value) {
+/// Fills in defaults and leaves nulls that have none.
+pub fn fill_defaults(schema: &Schema, value: &mut Value) {
     match value {
         Value::Object(map) => fill_object(schema, map),
         Value::Array(items) => {
             let Some(below) = schema.items() else { return };
             for item in items {
                 fill_null(below, item);
-                fill(below, item);
+                fill_defaults(below, item);
             }
         }
         _ => {}
@@ -38,7 +39,7 @@ fn fill_object(schema: &Schema, map: &mut Map<String, Value>) {
     for (key, value) in map {
         let Some(below) = schema.child(key) else { continue };
         fill_null(below, value);
-        fill(below, value);
+        fill_defaults(below, value);
     }
 }
 

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 pub use decode::decode;
-pub use defaults::{apply_defaults, drop_nulls};
+pub use defaults::{apply_defaults, drop_nulls, fill_defaults};
 pub use field_paths::resolve as resolve_field_path;
 pub use keywords::decode as decode_open_api;
 pub use object_meta::decode_metadata;
@@ -43,7 +43,8 @@ pub struct Schema {
     pub type_unchecked: bool,
     /// The Go type of a built-in (`v1.PodSpec`, `types.UID`), which decoding errors name.
     pub type_name: Option<Box<str>>,
-    /// Whether `null` is a value of its own. Elsewhere null means absent.
+    /// Whether `null` is a value of its own. Elsewhere null means absent. In a built-in type: whether a value with a
+    /// default can be absent in the Go struct.
     pub nullable: bool,
     /// What an absent value becomes.
     pub default: Option<Value>,

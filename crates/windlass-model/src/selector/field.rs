@@ -74,6 +74,13 @@ impl FieldSelector {
         self.terms.iter().all(|term| (field_value(object, &term.field) == term.value) == term.equals)
     }
 
+    /// Selects by other fields, as the function says.
+    pub(super) fn rename(&mut self, name: impl Fn(&str) -> String) {
+        for term in &mut self.terms {
+            term.field = name(&term.field);
+        }
+    }
+
     /// Whether this selects all objects.
     pub fn is_everything(&self) -> bool {
         self.terms.is_empty()

@@ -10,12 +10,12 @@ use crate::request::Request;
 use crate::selector::{FieldSelector, LabelSelector};
 use crate::status::Status;
 use crate::store::Key;
-use crate::types::TypeInfo;
+use crate::types::{self, TypeInfo, events};
 
 /// Selects objects of one type by namespace, labels and fields.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Filter {
-    /// The group of the type.
+    /// The group that the type is kept in.
     pub group: String,
     /// The plural of the type.
     pub plural: String,
@@ -42,6 +42,9 @@ impl Filter {
         let mut fields = FieldSelector::parse(options.field_selector.as_deref().unwrap_or_default())
             .map_err(Status::bad_request)?;
         fields.check_supported(info).map_err(Status::bad_request)?;
+        if info.storage_group() != info.resource.group {
+            fields.rename(events::selectable);
+        }
         if let Some(name) = &request.name {
             fields = for_path_name(fields, name)?;
         }
@@ -53,7 +56,7 @@ impl Filter {
             namespace = required.filter(|name| names::is_dns1123_label(name).is_empty()).map(str::to_owned);
         }
         Ok(Filter {
-            group: resource.group.clone(),
+            group: info.storage_group().to_owned(),
             plural: resource.plural.clone(),
             namespace,
             labels,
@@ -87,14 +90,15 @@ impl Filter {
         Some(Key::new(&self.group, &self.plural, namespace, name))
     }
 
-    /// A stored object as this version of the type shows it. Versions differ in nothing but their name.
+    /// A stored object as this version of the type shows it.
     pub fn served(&self, object: &Arc<Value>) -> Arc<Value> {
         if object["apiVersion"] == *self.api_version && object["kind"] == *self.kind {
             return Arc::clone(object);
         }
         let mut shown = (**object).clone();
+        let (group, version) = object::split_api_version(&self.api_version);
+        types::convert(&mut shown, group, version);
         if let Some(fields) = shown.as_object_mut() {
-            fields.insert("apiVersion".to_owned(), self.api_version.as_str().into());
             fields.insert("kind".to_owned(), self.kind.as_str().into());
         }
         Arc::new(shown)

@@ -41,6 +41,7 @@ pub(crate) mod tests {
             has_status: false,
             scale: None,
             schema: Arc::new(Schema::default()),
+            open_api: None,
             origin,
             storage_version: version.to_owned(),
             columns: Vec::new(),

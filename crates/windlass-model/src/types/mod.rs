@@ -2,17 +2,24 @@
 
 pub mod builtin;
 pub mod columns;
+pub(crate) mod data;
 pub mod defaults;
+pub(crate) mod events;
 pub mod quantity;
 mod resources;
 pub mod rules;
-mod schemas;
+pub(crate) mod schemas;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde_json::Value;
+
+use crate::object;
 use crate::request::ResourceId;
 use crate::schema::Schema;
+
+pub(crate) use schemas::is_zero;
 
 /// What the rules must know about one served version of one type.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +44,8 @@ pub struct TypeInfo {
     pub scale: Option<Scale>,
     /// The shape of the whole object.
     pub schema: Arc<Schema>,
+    /// The `openAPIV3Schema` of a CRD as its author wrote it, with descriptions.
+    pub open_api: Option<Arc<Value>>,
     /// Whether the type is built in or made by a CRD.
     pub origin: Origin,
     /// The version that objects are stored in.
@@ -51,8 +60,52 @@ pub struct TypeInfo {
     pub deprecation: Option<String>,
 }
 
+impl TypeInfo {
+    /// Whether objects of this type are kept. Reviews are not: creating one asks a question, and that is all that
+    /// can be done with them.
+    pub fn is_stored(&self) -> bool {
+        let asked = matches!(self.resource.group.as_str(), "authentication.k8s.io" | "authorization.k8s.io");
+        !(asked && self.origin == Origin::BuiltIn)
+    }
+}
+
+impl TypeInfo {
+    /// The group that objects of this type are kept in. Nearly always its own; but events have two.
+    pub fn storage_group(&self) -> &str {
+        let group = self.resource.group.as_str();
+        let events = group == events::NEW_GROUP && self.origin == Origin::BuiltIn;
+        if events { "" } else { group }
+    }
+
+    /// Shows an object in the words of this type, if it is in others.
+    pub fn convert(&self, object: &mut Value) {
+        let resource = &self.resource;
+        convert(object, &resource.group, &resource.version);
+    }
+
+    /// Whether objects are kept in exactly this form.
+    pub fn is_storage_form(&self) -> bool {
+        self.resource.version == self.storage_version && self.storage_group() == self.resource.group
+    }
+}
+
+/// Shows an object in another group or version. With the strategy `None`, versions of a custom resource differ in nothing
+/// but their name.
+pub(crate) fn convert(object: &mut Value, group: &str, version: &str) {
+    let wanted = object::api_version(group, version);
+    if object["apiVersion"] == *wanted {
+        return;
+    }
+    if matches!(group, "" | events::NEW_GROUP) && object["kind"] == "Event" {
+        events::convert(object, group);
+    }
+    if let Some(fields) = object.as_object_mut() {
+        fields.insert("apiVersion".to_owned(), wanted.into());
+    }
+}
+
 /// Where a type comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// Part of Kubernetes: decoded into a fixed type, with rules of its own.
     BuiltIn,
@@ -132,6 +185,11 @@ impl Types {
         let versions =
             || self.iter().filter(|info| info.resource.group == group && info.resource.plural == plural);
         versions().find(|info| info.storage_version == info.resource.version).or_else(|| versions().next())
+    }
+
+    /// Whether the two are one and the same; types that are merely equal may not be.
+    pub fn is_same(&self, other: &Types) -> bool {
+        Arc::ptr_eq(&self.by_resource, &other.by_resource)
     }
 
     /// All types, by group, version and plural.

@@ -42,7 +42,7 @@ impl Quantity {
             return Ok(Quantity { billionths: 0, family: Family::Decimal, kept: None });
         }
         let scale = exponent.saturating_sub(i32::try_from(parts.fraction.len()).unwrap_or(i32::MAX));
-        let kept = nearly_canonical(&parts, &digits, family, scale).then(|| text.to_owned());
+        let kept = nearly_canonical(&parts, family, scale, power_of_two).then(|| text.to_owned());
         let Some(amount) = billionths(digits_read, scale, power_of_two) else {
             return Ok(Quantity { billionths: saturated(&parts), family, kept: Some(text.to_owned()) });
         };
@@ -196,14 +196,24 @@ fn saturated(parts: &Parts<'_>) -> i128 {
 }
 
 /// Whether Kubernetes takes the text for canonical without looking closely.
-fn nearly_canonical(parts: &Parts<'_>, digits: &str, family: Family, scale: i32) -> bool {
-    family != Family::Binary
-        && digits.len() <= 18
-        && scale >= -9
-        && scale % 3 == 0
-        && !digits.ends_with("000")
-        && !parts.whole.starts_with('0')
-        && !parts.whole.is_empty()
+fn nearly_canonical(parts: &Parts<'_>, family: Family, scale: i32, power_of_two: u32) -> bool {
+    let whole = parts.whole.trim_start_matches('0');
+    let digits = [whole, parts.fraction].concat();
+    match family {
+        // As a number of bytes it has at most 15 digits, roughly.
+        Family::Binary => {
+            let room = 14_usize.checked_sub(digits.len() + power_of_two as usize * 3 / 10);
+            let value: u64 = digits.parse().unwrap_or(0);
+            parts.fraction.is_empty() && room.is_some() && !value.is_multiple_of(8)
+        }
+        _ => {
+            !whole.is_empty()
+                && digits.len() <= 18
+                && scale >= -9
+                && scale % 3 == 0
+                && !digits.ends_with("000")
+        }
+    }
 }
 
 #[cfg(test)]
@@ -236,6 +246,11 @@ mod tests {
             ("-200m", "-200m"),
             ("0.0000000001", "1n"),
             ("1.500", "1.500"),
+            ("00012", "00012"),
+            ("+7", "+7"),
+            ("01Gi", "01Gi"),
+            ("08Gi", "8Gi"),
+            ("1.Gi", "1.Gi"),
             ("1E", "1E"),
             ("1e40", "1e40"),
             ("m", "0"),

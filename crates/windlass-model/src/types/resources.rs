@@ -82,6 +82,8 @@ impl Resource {
 const ALL: &[&str] = &["all"];
 const API_EXTENSIONS: &[&str] = &["api-extensions"];
 const ADMISSION: &str = "admissionregistration.k8s.io";
+const AUTHENTICATION: &str = "authentication.k8s.io";
+const AUTHORIZATION: &str = "authorization.k8s.io";
 const NETWORKING: &str = "networking.k8s.io";
 const RBAC: &str = "rbac.authorization.k8s.io";
 
@@ -121,6 +123,10 @@ const NEW_EVENT_FIELDS: &[&str] = &[
     "reportingController",
     "type",
 ];
+
+/// What a service account is asked for to get a token: an object that only its subresource knows.
+pub(super) const TOKEN_REQUEST: Resource =
+    Resource::new("authentication.v1.TokenRequest", AUTHENTICATION, "tokenrequests");
 
 /// All built-in resources that are served.
 pub(super) const RESOURCES: &[Resource] = &[
@@ -187,6 +193,14 @@ pub(super) const RESOURCES: &[Resource] = &[
         .status()
         .scale()
         .generation(),
+    Resource::new("authentication.v1.SelfSubjectReview", AUTHENTICATION, "selfsubjectreviews").cluster(),
+    Resource::new("authentication.v1.TokenReview", AUTHENTICATION, "tokenreviews").cluster(),
+    Resource::new("authorization.v1.LocalSubjectAccessReview", AUTHORIZATION, "localsubjectaccessreviews"),
+    Resource::new("authorization.v1.SelfSubjectAccessReview", AUTHORIZATION, "selfsubjectaccessreviews")
+        .cluster(),
+    Resource::new("authorization.v1.SelfSubjectRulesReview", AUTHORIZATION, "selfsubjectrulesreviews")
+        .cluster(),
+    Resource::new("authorization.v1.SubjectAccessReview", AUTHORIZATION, "subjectaccessreviews").cluster(),
     Resource::new("batch.v1.CronJob", "batch", "cronjobs")
         .short(&["cj"])
         .in_categories(ALL)

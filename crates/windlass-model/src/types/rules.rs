@@ -7,6 +7,7 @@ mod cluster;
 mod config;
 mod containers;
 mod cron;
+mod events;
 mod formats;
 mod jobs;
 mod networking;
@@ -49,7 +50,6 @@ fn prepare_kind(
     match (info.resource.group.as_str(), info.kind.as_str(), old) {
         ("", "Pod", None) => pods::prepare_create(new),
         ("", "Pod", Some(old)) => pods::prepare_update(new, old, subresource),
-        ("", "Secret", _) => config::prepare_secret(new),
         ("", "Namespace", old) => cluster::prepare_namespace(new, old, subresource),
         ("", "Service", old) if is_main => services::prepare(new, old),
         ("", "ServiceAccount", _) => cluster::prepare_service_account(new),
@@ -97,7 +97,8 @@ fn validate_core(errors: &mut Errors, info: &TypeInfo, new: &Value, old: Option<
         ("ConfigMap", _) => config::check_config_map(errors, new, old),
         ("Secret", _) => config::check_secret(errors, new, old),
         ("Service", _) => services::check(errors, new, old),
-        ("Event", _) => cluster::check_event(errors, new),
+        ("Endpoints", _) => networking::check_subsets(errors, new, old),
+        ("Event", _) => events::check_event(errors, new),
         ("LimitRange" | "ResourceQuota", _) => cluster::check_quota(errors, new),
         ("PersistentVolumeClaim", _) => storage::check_claim(errors, new, old),
         ("PersistentVolume", _) => storage::check_volume(errors, new, old),
@@ -121,7 +122,7 @@ fn validate_other(errors: &mut Errors, info: &TypeInfo, new: &Value, old: Option
         "NetworkPolicy" => networking::check_network_policy(errors, new),
         "EndpointSlice" => networking::check_endpoint_slice(errors, new, old),
         "Lease" => cluster::check_lease(errors, new),
-        "Event" => cluster::check_event(errors, new),
+        "Event" => events::check_new_event(errors, new, old),
         "Role" | "ClusterRole" => access::check_role(errors, new, info.namespaced),
         "RoleBinding" | "ClusterRoleBinding" => access::check_binding(errors, new, old, info.namespaced),
         "PriorityClass" => cluster::check_priority(errors, new, old),
@@ -148,6 +149,14 @@ fn validate_status(errors: &mut Errors, info: &TypeInfo, new: &Value, old: &Valu
             );
         }
         _ => {}
+    }
+}
+
+/// What a client should be told about an object of a built-in type that is accepted all the same.
+pub fn warnings(info: &TypeInfo, new: &Value) -> Vec<String> {
+    match (info.resource.group.as_str(), info.kind.as_str()) {
+        ("", "Service") => services::warnings(new),
+        _ => Vec::new(),
     }
 }
 

@@ -5,23 +5,17 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
+use super::data::{Section, TYPES, meaningful, sections};
 use crate::schema::{Constraints, ListKind, Schema, Shape, Strategic};
 
-/// Shapes, made from the sources of Kubernetes.
-const TYPES: &str = include_str!("builtin.types");
 /// Defaults that the API server sets in code, by type and field.
 const DEFAULTS: &str = include_str!("builtin.defaults");
+const JSON_SCHEMA: &str = "apiextensions.v1.JSONSchemaProps";
 
 /// The schema of a type by its short name: `core.v1.Pod`, `autoscaling.v1.Scale`.
 pub(super) fn schema(name: &str) -> Option<Arc<Schema>> {
     static SCHEMAS: OnceLock<BTreeMap<Box<str>, Arc<Schema>>> = OnceLock::new();
     SCHEMAS.get_or_init(|| Reader::new(TYPES, DEFAULTS).read_all()).get(name).cloned()
-}
-
-/// The lines of one type.
-struct Section<'a> {
-    atomic: bool,
-    fields: Vec<(&'a str, &'a str)>,
 }
 
 /// Turns the lines into schemas that share their parts.
@@ -106,6 +100,8 @@ impl<'a> Reader<'a> {
         if let Some(default) = default.or(line_default) {
             Arc::make_mut(&mut schema).default = serde_json::from_str(default).ok();
         }
+        // Only what may be absent has a default that is set in code.
+        Arc::make_mut(&mut schema).nullable = default.is_some();
         self.by_line.insert((line, default), Arc::clone(&schema));
         schema
     }
@@ -121,7 +117,9 @@ impl<'a> Reader<'a> {
             return Arc::new(of(Shape::Map { values, atomic: false }, None));
         }
         Arc::new(match text {
-            "any" => any(),
+            "any" | "json" | "fields" | "raw-extension" => any(),
+            // A schema in a schema has no end; rules of its own check it.
+            JSON_SCHEMA => any(),
             "boolean" => of(Shape::Boolean, None),
             "string" => of(Shape::String, None),
             "number" => of(Shape::Number, None),
@@ -143,34 +141,6 @@ fn default_line(line: &str) -> Option<((&str, &str), &str)> {
     let (path, default) = line.split_once(' ')?;
     let (name, field) = path.rsplit_once('.')?;
     Some(((name, field), default))
-}
-
-fn sections(types: &str) -> BTreeMap<&str, Section<'_>> {
-    let mut sections = BTreeMap::new();
-    let mut current: Option<(&str, Section<'_>)> = None;
-    for line in meaningful(types) {
-        if let Some(field) = line.strip_prefix("  ") {
-            if let (Some((_, section)), Some(field)) = (&mut current, field.split_once(' ')) {
-                section.fields.push(field);
-            }
-            continue;
-        }
-        let (name, flags) = line.split_once(' ').unwrap_or((line, ""));
-        if let Some((name, section)) = current.replace((name, new_section(flags))) {
-            sections.insert(name, section);
-        }
-    }
-    sections.extend(current);
-    sections
-}
-
-fn new_section(flags: &str) -> Section<'_> {
-    Section { atomic: flags == "atomic", fields: Vec::new() }
-}
-
-/// The lines that are neither empty nor comments.
-fn meaningful(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
 fn any() -> Schema {
@@ -197,17 +167,19 @@ fn apply_flag(schema: &mut Schema, word: &str) {
         }
         ("retain-keys", _) => schema.strategic.retain_keys = true,
         ("atomic", Shape::Object { atomic, .. } | Shape::Map { atomic, .. }) => *atomic = true,
+        // What is atomic elsewhere need not be so here.
+        ("granular", Shape::Object { atomic, .. } | Shape::Map { atomic, .. }) => *atomic = false,
         ("set", Shape::List { kind, .. }) => *kind = ListKind::Set,
         ("map", Shape::List { kind, .. }) => {
             *kind = ListKind::Map(argument.unwrap_or("").split(',').map(Into::into).collect());
         }
-        // `required` belongs to the parent; nothing else is written.
+        // `required` belongs to the parent. What strings are allowed is checked by rules; the rest is for documents.
         _ => {}
     }
 }
 
 /// Whether a value is one that Go's `omitempty` leaves out.
-pub(super) fn is_zero(value: &Value) -> bool {
+pub(crate) fn is_zero(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::Bool(value) => !value,
@@ -268,6 +240,8 @@ mod tests {
             at("apps.v1.Deployment", "spec.selector").shape,
             Shape::Object { atomic: true, .. }
         ));
+        let claim = at("core.v1.PersistentVolume", "spec.claimRef");
+        assert!(matches!(claim.shape, Shape::Object { atomic: false, .. }), "unlike other references");
         assert!(matches!(at("core.v1.Pod", "spec.nodeSelector").shape, Shape::Map { atomic: true, .. }));
         assert_eq!(schema("core.v1.Container").unwrap().required, ["name"]);
         assert!(

@@ -39,7 +39,12 @@ pub(super) fn decode<S: Store + ?Sized>(
     source: Source,
 ) -> Result<Decoded, Status> {
     let info = call.info;
+    // An empty list of owners is a wish of its own, though the Go type writes it like none.
+    let forgets_owners = object["metadata"]["managedFields"].as_array().is_some_and(Vec::is_empty);
     check_kind(info, &mut object, source)?;
+    let strict = call.request.options.field_validation == FieldValidation::Strict;
+    // A patch that is refused is shown with what it made, unknown fields and all.
+    let patched = (strict && source == Source::Patch).then(|| object.clone());
     let unknown = fit(info, &mut object).map_err(|problem| misfit(info, &object, source, &problem))?;
     let warnings = match call.request.options.field_validation {
         FieldValidation::Ignore => Vec::new(),
@@ -47,15 +52,24 @@ pub(super) fn decode<S: Store + ?Sized>(
         FieldValidation::Strict if unknown.is_empty() => unknown,
         FieldValidation::Strict => {
             let problem = format!("strict decoding error: {}", unknown.join(", "));
-            return Err(misfit(info, &object, source, &problem));
+            return Err(misfit(info, patched.as_ref().unwrap_or(&object), source, &problem));
         }
     };
     set_defaults(info, &mut object);
+    if forgets_owners {
+        object::set_meta(&mut object, "managedFields", Vec::<Value>::new());
+    }
     Ok(Decoded { object, warnings })
 }
 
 /// Drops what the type does not know, silently, and fills in defaults.
 pub(super) fn settle<S: Store + ?Sized>(call: &Call<'_, S>, mut object: Value) -> Result<Value, Status> {
+    if call.is_custom() {
+        // Nothing decodes what was merged: it keeps its nulls, for validation to refuse.
+        schema::prune(&call.info.schema, &mut object);
+        schema::fill_defaults(&call.info.schema, &mut object);
+        return Ok(object);
+    }
     let problem = fit(call.info, &mut object).err();
     if let Some(problem) = problem {
         return Err(misfit(call.info, &object, Source::Body, &problem));
@@ -133,44 +147,58 @@ fn check_kind(info: &TypeInfo, object: &mut Value, source: Source) -> Result<(),
     let kind = fields.get("kind").and_then(Value::as_str).unwrap_or("").to_owned();
     let api_version = fields.get("apiVersion").and_then(Value::as_str).unwrap_or("").to_owned();
     if info.origin == Origin::Custom {
-        return check_custom_kind(info, &kind, &api_version, &expected);
+        return check_custom_kind(info, object, &kind, &api_version, &expected);
     }
-    fields.insert("kind".to_owned(), info.kind.as_str().into());
-    fields.insert("apiVersion".to_owned(), expected.as_str().into());
     let known_kind = kind.is_empty() || kind == info.kind;
     let known_version = api_version.is_empty() || api_version == expected;
     if known_kind && known_version {
+        fields.insert("kind".to_owned(), info.kind.as_str().into());
+        fields.insert("apiVersion".to_owned(), expected.as_str().into());
         return Ok(());
-    }
-    if known_kind
-        && source == Source::Body
-        && object::split_api_version(&api_version).0 != info.resource.group
-    {
-        return Err(Status::bad_request(format!(
-            "the API version in the data ({api_version}) does not match the expected API version ({expected})"
-        )));
     }
     let given = if kind.is_empty() { &info.kind } else { &kind };
     let given_version = if api_version.is_empty() { &expected } else { &api_version };
-    let (group, version) = object::split_api_version(given_version);
-    let why = if Types::built_in().by_kind(group, version, given).is_some() {
-        let package = info.resource.group.split('.').next().filter(|name| !name.is_empty()).unwrap_or("core");
-        format!("converting ({version}.{given}) to ({package}.{}): unknown conversion", info.kind)
-    } else {
-        format!(
-            "no kind {} is registered for version {} in scheme \"pkg/api/legacyscheme/scheme.go:30\"",
-            quoted(given),
-            quoted(given_version)
-        )
-    };
-    Err(Status::bad_request(format!(
-        "{given} in version {} cannot be handled as a {}: {why}",
-        quoted(version),
-        info.kind
-    )))
+    let why = no_conversion(given, given_version, &info.resource.group, &info.kind);
+    Err(match source {
+        Source::Patch => misfit(info, object, source, &why),
+        Source::Body => not_handled(given, given_version, &info.kind, &why),
+    })
 }
 
-fn check_custom_kind(info: &TypeInfo, kind: &str, api_version: &str, expected: &str) -> Result<(), Status> {
+/// Why an object of one kind cannot be read as one of another.
+fn no_conversion(given: &str, given_version: &str, group: &str, kind: &str) -> String {
+    let (given_group, version) = object::split_api_version(given_version);
+    let of_list = given.strip_suffix("List").unwrap_or(given);
+    if Types::built_in().by_kind(given_group, version, of_list).is_some() {
+        let package = group.split('.').next().filter(|name| !name.is_empty()).unwrap_or("core");
+        return format!("converting ({version}.{given}) to ({package}.{kind}): unknown conversion");
+    }
+    let scheme = "pkg/api/legacyscheme/scheme.go:30";
+    format!(
+        "no kind {} is registered for version {} in scheme {scheme:?}",
+        quoted(given),
+        quoted(given_version)
+    )
+}
+
+fn not_handled(given: &str, given_version: &str, kind: &str, why: &str) -> Status {
+    let version = quoted(object::split_api_version(given_version).1);
+    Status::bad_request(format!("{given} in version {version} cannot be handled as a {kind}: {why}"))
+}
+
+/// 400: the object should have been a Scale.
+pub(super) fn not_a_scale(given: &str, given_version: &str) -> Status {
+    not_handled(given, given_version, "Scale", &no_conversion(given, given_version, "autoscaling", "Scale"))
+}
+
+fn check_custom_kind(
+    info: &TypeInfo,
+    object: &Value,
+    kind: &str,
+    api_version: &str,
+    expected: &str,
+) -> Result<(), Status> {
+    let name = object::name(object);
     if kind.is_empty() {
         return Err(Status::bad_request(format!(
             "the object provided is unrecognized (must be of type {}): Object 'Kind' is missing",
@@ -184,7 +212,7 @@ fn check_custom_kind(info: &TypeInfo, kind: &str, api_version: &str, expected: &
     }
     if kind != info.kind {
         let error = FieldError::invalid(&FieldPath::of("kind"), kind, format!("must be {}", info.kind));
-        return Err(Status::invalid(&info.resource.group, &info.kind, "", &[error]));
+        return Err(Status::invalid(&info.resource.group, kind, name, &[error]));
     }
     Ok(())
 }
@@ -199,6 +227,8 @@ fn fit(info: &TypeInfo, object: &mut Value) -> Result<Vec<String>, String> {
         unknown.extend(crd::decode(object)?);
     }
     unknown.extend(schema::decode_metadata(object)?);
+    // Kubernetes tells them in the order of the body, which is not known here any more.
+    unknown.sort();
     Ok(unknown.into_iter().map(|path| format!("unknown field {}", quoted(&path))).collect())
 }
 

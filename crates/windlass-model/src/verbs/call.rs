@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::crd;
 use crate::field::FieldError;
 use crate::object;
 use crate::request::{Request, Verb};
 use crate::status::Status;
 use crate::store::{Key, Store};
 use crate::time::Timestamp;
-use crate::types::{Origin, TypeInfo};
+use crate::types::{self, Origin, TypeInfo};
 
 /// A request on its way through the rules.
 pub(super) struct Call<'a, S: Store + ?Sized> {
@@ -56,7 +55,7 @@ impl<S: Store + ?Sized> Call<'_, S> {
     /// The key of an object of this type in the namespace of the request.
     pub(super) fn key(&self, name: &str) -> Key {
         let resource = &self.info.resource;
-        Key::new(&resource.group, &resource.plural, self.namespace(), name)
+        Key::new(self.info.storage_group(), &resource.plural, self.namespace(), name)
     }
 
     /// Who owns what this request writes.
@@ -76,17 +75,17 @@ impl<S: Store + ?Sized> Call<'_, S> {
             return stored.clone();
         }
         let mut converted = (**stored).clone();
-        crd::convert(&mut converted, &wanted.group, &wanted.version);
+        self.info.convert(&mut converted);
         Arc::new(converted)
     }
 
     /// An object in the version that it is stored in.
     pub(super) fn to_storage(&self, object: &Arc<Value>) -> Arc<Value> {
-        if self.info.resource.version == self.info.storage_version {
+        if self.info.is_storage_form() {
             return object.clone();
         }
         let mut converted = (**object).clone();
-        crd::convert(&mut converted, &self.info.resource.group, &self.info.storage_version);
+        types::convert(&mut converted, self.info.storage_group(), &self.info.storage_version);
         Arc::new(converted)
     }
 
@@ -107,24 +106,36 @@ impl<S: Store + ?Sized> Call<'_, S> {
             return Err(Status::method_not_allowed());
         }
         if self.info.namespaced && verb != Verb::List && self.namespace().is_empty() {
-            return Err(Status::method_not_allowed());
+            let named = request.name.is_some();
+            return Err(if named { Status::no_such_resource() } else { Status::method_not_allowed() });
         }
         Ok(())
     }
 
+    /// 405 for a subresource that does not know the verb.
+    pub(super) fn method_not_allowed(&self) -> Status {
+        let resource = &self.info.resource;
+        match self.info.origin {
+            Origin::BuiltIn => Status::method_not_allowed(),
+            Origin::Custom => {
+                Status::method_not_supported(&resource.group, &resource.plural, self.request.verb.name())
+            }
+        }
+    }
+
     /// 404 for an object of this type.
     pub(super) fn not_found(&self, name: &str) -> Status {
-        Status::not_found(&self.info.resource.group, &self.info.resource.plural, name)
+        Status::not_found(self.info.storage_group(), &self.info.resource.plural, name)
     }
 
     /// 409 for an object of this type.
     pub(super) fn conflict(&self, name: &str, why: &str) -> Status {
-        Status::conflict(&self.info.resource.group, &self.info.resource.plural, name, why)
+        Status::conflict(self.info.storage_group(), &self.info.resource.plural, name, why)
     }
 
     /// 422 for an object of this type.
     pub(super) fn invalid(&self, name: &str, errors: &[FieldError]) -> Status {
-        Status::invalid(&self.info.resource.group, &self.info.kind, name, errors)
+        Status::invalid(self.info.storage_group(), &self.info.kind, name, errors)
     }
 
     /// Whether the type is made by a CRD.

@@ -10,7 +10,7 @@ const MAX_NAME_LENGTH: usize = 63;
 const ATTEMPTS: u64 = 4096;
 
 /// A uid as RFC 4122 writes a random one.
-pub(crate) fn uid(bits: u128) -> String {
+pub fn uid(bits: u128) -> String {
     let bits = bits & !(0xf << 76) | 0x4 << 76;
     let bits = bits & !(0x3 << 62) | 0x2 << 62;
     format!(

@@ -1,6 +1,8 @@
 //! What a request does: one file per verb, and [`handle`] that picks it.
 
+mod admission;
 mod body;
+mod budgets;
 mod call;
 mod create;
 mod delete;
@@ -10,12 +12,13 @@ mod patch;
 mod pods;
 mod policy;
 mod prepare;
+mod question;
 mod scale;
 mod terminate;
 mod update;
 mod warnings;
 
-pub(crate) use identity::uid;
+pub use identity::uid;
 mod write;
 
 use crate::request::{Request, Verb};
@@ -29,6 +32,8 @@ use call::Call;
 use write::{Part, Written};
 
 pub(crate) use delete::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER};
+pub(crate) use policy::returns_deleted_object;
+pub(crate) use question::read_question;
 pub(crate) use terminate::set_terminating;
 
 /// What a request leads to: the answer, and the changes that whoever called must commit.
@@ -45,6 +50,8 @@ pub struct Effect {
 /// Nothing is written: the caller commits [`Effect::changes`], all or none, before it answers the
 /// next request. Every input gets an answer; a broken one gets a `Status` that says why.
 pub fn handle<S: Store + ?Sized>(store: &S, types: &Types, now: Timestamp, request: &Request) -> Effect {
+    let binding = pods::binding_of_old(request);
+    let request = binding.as_ref().unwrap_or(request);
     let Some(info) = types.get(&request.resource) else {
         return Status::no_such_resource().into();
     };
@@ -61,6 +68,9 @@ pub fn handle<S: Store + ?Sized>(store: &S, types: &Types, now: Timestamp, reque
 
 fn route<S: Store + ?Sized>(call: &Call<'_, S>) -> Result<Effect, Status> {
     call.check_path()?;
+    if !call.info.is_stored() {
+        return Err(Status::method_not_allowed());
+    }
     match call.request.subresource.as_deref() {
         None => whole_object(call),
         Some("status") if call.info.has_status => status_part(call),
@@ -98,7 +108,7 @@ fn status_part<S: Store + ?Sized>(call: &Call<'_, S>) -> Result<Effect, Status> 
         Verb::Get => get(call),
         Verb::Update => update::update(call, Part::Status).map(Effect::from),
         Verb::Patch(kind) => patch::patch(call, kind, Part::Status).map(Effect::from),
-        _ => Err(Status::method_not_allowed()),
+        _ => Err(call.method_not_allowed()),
     }
 }
 

@@ -6,17 +6,28 @@ use serde_json::{Value, json};
 
 use crate::field::{FieldError, FieldPath, quoted};
 use crate::object;
-use crate::request::{Preconditions, Propagation, Request};
+use crate::request::{Preconditions, Propagation, Request, ResourceId, Verb};
 use crate::response::Response;
 use crate::status::Status;
 use crate::store::{Change, Store};
 use crate::time::Timestamp;
 
 use super::Effect;
+use super::budgets;
 use super::call::{Call, Earlier};
 use super::create::body_of;
 use super::delete::delete_stored;
 use super::write::admit_into_namespace;
+
+/// A binding in the form of old clients, which do not name its pod in the path, as all others make it.
+pub(super) fn binding_of_old(request: &Request) -> Option<Request> {
+    if request.resource != ResourceId::new("", "v1", "bindings") || request.verb != Verb::Create {
+        return None;
+    }
+    let name = object::name(request.body.as_ref()?);
+    let resource = ResourceId::new("", "v1", "pods");
+    Some(Request { resource, ..request.clone() }.named(name).on("binding"))
+}
 
 /// What a scheduler does: gives the pod its node, once.
 pub(super) fn bind<S: Store + ?Sized>(call: &Call<'_, S>) -> Result<Effect, Status> {
@@ -25,8 +36,13 @@ pub(super) fn bind<S: Store + ?Sized>(call: &Call<'_, S>) -> Result<Effect, Stat
     if object::name(binding) != call.name() {
         return Err(Status::bad_request("name in URL does not match name in Binding object"));
     }
-    if let Some(error) = target_error(&binding["target"]) {
-        return Err(Status::unclassified(error.to_string()));
+    match target_errors(&binding["target"]).as_slice() {
+        [] => {}
+        [error] => return Err(Status::unclassified(error.to_string())),
+        many => {
+            let shown: Vec<String> = many.iter().map(ToString::to_string).collect();
+            return Err(Status::unclassified(format!("[{}]", shown.join(", "))));
+        }
     }
     let stored = call.existing()?;
     check_binding(call, binding, &stored)?;
@@ -44,10 +60,10 @@ pub(super) fn bind<S: Store + ?Sized>(call: &Call<'_, S>) -> Result<Effect, Stat
         }
     }
     set_condition(&mut pod, json!({ "type": "PodScheduled", "status": "True" }), call.now);
-    Ok(done(vec![changed(call, stored, pod)]))
+    Ok(done(vec![changed(call, stored, pod, Earlier::default())]))
 }
 
-/// A delete that says why. Disruption budgets are not consulted.
+/// A delete that says why, if the pod's disruption budget allows it.
 pub(super) fn evict<S: Store + ?Sized>(call: &Call<'_, S>) -> Result<Effect, Status> {
     let eviction = body_of(call)?;
     admit_into_namespace(call, eviction)?;
@@ -57,6 +73,7 @@ pub(super) fn evict<S: Store + ?Sized>(call: &Call<'_, S>) -> Result<Effect, Sta
     let stored = call.existing()?;
     let mut request = deletion(call.request, &eviction["deleteOptions"]);
     check_preconditions(&request.options.preconditions, &stored)?;
+    let charged = budgets::charge(call, &stored)?;
     let mut pod = (*stored).clone();
     let condition = json!({
         "type": "DisruptionTarget", "status": "True",
@@ -66,21 +83,26 @@ pub(super) fn evict<S: Store + ?Sized>(call: &Call<'_, S>) -> Result<Effect, Sta
     // The condition moves the version on; the check above was against the one that the client knows.
     request.options.preconditions.resource_version = None;
     let call = Call { request: &request, ..*call };
-    let first = (pod != *stored).then(|| changed(&call, stored.clone(), pod));
-    let earlier =
-        first.as_ref().map_or(Earlier::default(), |change| Earlier { writes: 1, version: change.version });
+    let mut earlier = Earlier { writes: u64::from(charged.is_some()), version: 0 };
+    let first = (pod != *stored).then(|| changed(&call, stored.clone(), pod, earlier));
+    if let Some(change) = &first {
+        earlier = Earlier { writes: earlier.writes + 1, version: change.version };
+    }
     let last = first.as_ref().and_then(|change| change.after.clone()).unwrap_or(stored);
     let effect = delete_stored(&call, last, earlier)?;
-    Ok(done(first.into_iter().chain(effect.changes).collect()))
+    Ok(done(charged.into_iter().chain(first).chain(effect.changes).collect()))
 }
 
-fn target_error(target: &Value) -> Option<FieldError> {
+fn target_errors(target: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
     let kind = target["kind"].as_str().unwrap_or("");
     if !kind.is_empty() && kind != "Node" {
-        return Some(FieldError::not_supported(&FieldPath::of("target.kind"), kind, &["Node", "<empty>"]));
+        errors.push(FieldError::not_supported(&FieldPath::of("target.kind"), kind, &["Node", "<empty>"]));
     }
-    let unnamed = target["name"].as_str().unwrap_or("").is_empty();
-    unnamed.then(|| FieldError::required(&FieldPath::of("target.name"), ""))
+    if target["name"].as_str().unwrap_or("").is_empty() {
+        errors.push(FieldError::required(&FieldPath::of("target.name"), ""));
+    }
+    errors
 }
 
 fn check_binding<S: Store + ?Sized>(call: &Call<'_, S>, binding: &Value, pod: &Value) -> Result<(), Status> {
@@ -148,6 +170,7 @@ fn set_condition(pod: &mut Value, mut condition: Value, now: Timestamp) {
     let Some(status) = status.as_object_mut() else { return };
     let conditions = status.entry("conditions").or_insert_with(|| json!([]));
     let Some(conditions) = conditions.as_array_mut() else { return };
+    condition["lastProbeTime"] = Value::Null;
     condition["lastTransitionTime"] = now.to_string().into();
     match conditions.iter_mut().find(|found| found["type"] == condition["type"]) {
         Some(found) if found["status"] == condition["status"] => {
@@ -159,9 +182,14 @@ fn set_condition(pod: &mut Value, mut condition: Value, now: Timestamp) {
     }
 }
 
-fn changed<S: Store + ?Sized>(call: &Call<'_, S>, before: Arc<Value>, mut pod: Value) -> Change {
+fn changed<S: Store + ?Sized>(
+    call: &Call<'_, S>,
+    before: Arc<Value>,
+    mut pod: Value,
+    earlier: Earlier,
+) -> Change {
     let key = call.key(call.name());
-    let version = call.version(&key, Earlier::default());
+    let version = call.version(&key, earlier);
     object::set_meta(&mut pod, "resourceVersion", version.to_string());
     Change { key, before: Some(before), after: Some(Arc::new(pod)), version }
 }

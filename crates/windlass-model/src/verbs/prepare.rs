@@ -1,6 +1,6 @@
 //! What the server sets, keeps and takes back before it judges an object.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::crd;
 use crate::object;
@@ -11,13 +11,17 @@ use super::body::is_definition;
 use super::policy;
 use super::write::Part;
 
-/// Clears what only the server may set on a new object, and sets it.
-pub(super) fn new_object(info: &TypeInfo, new: &mut Value, uid: &str, now: Timestamp) {
-    for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"] {
+/// Clears the metadata that only the server may set on a new object, and sets it.
+pub(super) fn new_metadata(new: &mut Value, uid: &str, now: Timestamp) {
+    for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
         object::remove_meta(new, field);
     }
     object::set_meta(new, "uid", uid);
     object::set_meta(new, "creationTimestamp", now.to_string());
+}
+
+/// Makes a new object what its type demands. A generation that the type does not count stays as the client has it.
+pub(super) fn new_object(info: &TypeInfo, new: &mut Value, now: Timestamp) {
     if info.has_generation {
         object::set_meta(new, "generation", 1);
     }
@@ -26,6 +30,9 @@ pub(super) fn new_object(info: &TypeInfo, new: &mut Value, uid: &str, now: Times
     }
     if info.origin == Origin::BuiltIn {
         types::rules::prepare(info, None, new, None);
+        if info.kind == "PersistentVolume" {
+            new["status"] = json!({ "phase": "Pending", "lastPhaseTransitionTime": now.to_string() });
+        }
         if is_definition(info) {
             crd::prepare(new, None);
         }
@@ -94,6 +101,8 @@ fn status_and_metadata(info: &TypeInfo, live: &Value, new: &mut Value) {
         for field in ["labels", "annotations", "finalizers", "ownerReferences"] {
             copy_meta(live, &mut result, field);
         }
+    } else if info.kind == "Deployment" {
+        copy_meta(live, &mut result, "labels");
     }
     *new = result;
 }

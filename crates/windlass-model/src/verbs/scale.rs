@@ -27,7 +27,7 @@ pub(super) fn scale<S: Store + ?Sized>(call: &Call<'_, S>) -> Result<Effect, Sta
         Verb::Get => return get(call, paths),
         Verb::Update => update(call, paths)?,
         Verb::Patch(kind) => patch_scale(call, paths, kind)?,
-        _ => return Err(Status::method_not_allowed()),
+        _ => return Err(call.method_not_allowed()),
     };
     let mut response = Response::object(scale_of(call.info, paths, &written.object));
     response.warnings = written.warnings;
@@ -155,12 +155,7 @@ fn check_kind(scale: &Value) -> Result<(), Status> {
         return Ok(());
     }
     let (kind, version) = (scale["kind"].as_str().unwrap_or(""), scale["apiVersion"].as_str().unwrap_or(""));
-    Err(Status::bad_request(format!(
-        "{kind} in version {} cannot be handled as a Scale: no kind {} is registered for version {}",
-        quoted(object::split_api_version(version).1),
-        quoted(kind),
-        quoted(version)
-    )))
+    Err(body::not_a_scale(kind, version))
 }
 
 /// The object as a Scale.

@@ -8,7 +8,7 @@ use crate::crd;
 use crate::field::quoted;
 use crate::metadata::STANDARD_FINALIZERS;
 use crate::object;
-use crate::types::{Origin, TypeInfo};
+use crate::types::{self, Origin, TypeInfo};
 
 use super::body::is_definition;
 use super::write::Part;
@@ -23,7 +23,7 @@ pub(super) fn on_write(info: &TypeInfo, new: &Value, live: Option<&Value>, part:
     }
     match info.origin {
         Origin::Custom => plain_finalizers(new, live),
-        Origin::BuiltIn => Vec::new(),
+        Origin::BuiltIn => types::rules::warnings(info, new),
     }
 }
 

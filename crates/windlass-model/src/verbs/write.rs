@@ -18,7 +18,7 @@ use crate::types::{self, Origin};
 
 use super::body;
 use super::call::{Call, Earlier};
-use super::{identity, policy, prepare, warnings};
+use super::{admission, identity, policy, prepare, warnings};
 
 /// What etcd takes in one request.
 const MAX_OBJECT_BYTES: usize = 1_572_864;
@@ -86,10 +86,13 @@ pub(super) fn create<S: Store + ?Sized>(
     let generated = settle_name(call, &mut new);
     let name = object::name(&new).to_owned();
     let key = call.key(&name);
-    prepare::new_object(call.info, &mut new, &identity::uid(call.store.entropy(&key, 0)), call.now);
+    prepare::new_metadata(&mut new, &identity::uid(call.store.entropy(&key, 0)), call.now);
+    // What the server does to the object after this belongs to nobody.
     if ownership == Ownership::Track {
         apply::track_update(call.info, None, &mut new, call.manager(), None, call.now);
     }
+    admission::admit_new(call, &mut new)?;
+    prepare::new_object(call.info, &mut new, call.now);
     let errors = validate(call, &new, None, Part::Object);
     if !errors.is_empty() {
         return Err(call.invalid(&name, &errors));
@@ -118,10 +121,11 @@ pub(super) fn update<S: Store + ?Sized>(
 ) -> Result<Written, Status> {
     let live = call.view(stored);
     check_resource_version(call, &live, &mut new)?;
-    prepare::update(call.info, &live, &mut new, part);
     if ownership == Ownership::Track {
         apply::track_update(call.info, Some(&live), &mut new, call.manager(), part.subresource(), call.now);
     }
+    admission::admit_update(call, &live, &mut new)?;
+    prepare::update(call.info, &live, &mut new, part);
     let name = object::name(&live);
     let errors = validate(call, &new, Some(&live), part);
     if !errors.is_empty() {
@@ -209,13 +213,13 @@ fn check_resource_version<S: Store + ?Sized>(
         return Ok(());
     }
     if unset {
-        // Kubernetes prints the unsigned zero in hexadecimal, and names the resource instead of the kind.
+        // Kubernetes names the resource here instead of the kind.
         let path = FieldPath::of("metadata.resourceVersion");
         let error = FieldError::new(
             crate::field::FieldErrorKind::Invalid,
             &path,
             None,
-            "0x0: must be specified for an update",
+            "0: must be specified for an update",
         );
         let resource = &call.info.resource;
         return Err(Status::invalid(&resource.group, &resource.plural, name, &[error]));

@@ -13,7 +13,7 @@ fn send(cluster: &mut Cluster, method: &str, path: &str, body: &[u8]) -> Respons
     };
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
     let parts = HttpParts { method, path, query, content_type, accept: None, user_agent: None, body };
-    match parse(&parts) {
+    match parse(&parts, cluster.types()) {
         Ok(parsed) => cluster.request(&parsed.request),
         Err(status) => status.into(),
     }
@@ -61,7 +61,7 @@ fn bad_input_is_a_status() {
             CONFIG_MAPS,
             b"{\"metadata\": {\"name\": }".to_vec(),
             400,
-            "expected value",
+            "looking for beginning of value",
         ),
         ("no JSON at all", "POST", CONFIG_MAPS, b"\xff\xfe\x00".to_vec(), 400, ""),
         ("an empty body", "POST", CONFIG_MAPS, Vec::new(), 400, ""),
@@ -107,7 +107,7 @@ fn bad_input_is_a_status() {
             "[]: Too long: may not be more than 1048576 bytes",
         ),
         ("a body over the limit", "POST", CONFIG_MAPS, big(4 << 20), 413, "limit is 3145728"),
-        ("deep nesting", "POST", CONFIG_MAPS, nested(100_000), 400, "recursion"),
+        ("deep nesting", "POST", CONFIG_MAPS, nested(100_000), 400, "exceeded max depth"),
         (
             "nesting just within the limit",
             "POST",

@@ -1,8 +1,11 @@
 //! Owner references: what the collector deletes, keeps, orphans and waits for.
 
+use std::collections::BTreeSet;
+
 use crate::support::*;
+use proptest::prelude::*;
 use serde_json::{Value, json};
-use windlass_model::{Cluster, Propagation, gc};
+use windlass_model::{Cluster, Propagation, Request, gc};
 
 fn child(name: &str, owners: &[&Value]) -> Value {
     let references: Vec<Value> = owners.iter().map(|owner| owned_by(owner)).collect();
@@ -191,4 +194,96 @@ fn an_owner_that_waits_loses_to_one_that_stays() {
         found(&mut cluster, "configmaps", "both")["metadata"]["ownerReferences"],
         json!([owned_by(&staying)])
     );
+}
+
+/// A step of a random history of five objects.
+#[derive(Clone, Debug)]
+enum Step {
+    /// Creates an object, or gives it other owners: of which numbers, and whether it blocks them.
+    Own(usize, Vec<(usize, bool)>),
+    Delete(usize, Propagation),
+    /// Adds a finalizer or takes all away.
+    Finalize(usize, bool),
+    /// Lets the collector do the first thing that it would do.
+    Collect,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let propagation =
+        prop_oneof![Just(Propagation::Orphan), Just(Propagation::Foreground), Just(Propagation::Background)];
+    prop_oneof![
+        3 => (0..5usize, prop::collection::vec((0..5usize, any::<bool>()), 0..3))
+            .prop_map(|(which, owners)| Step::Own(which, owners)),
+        2 => (0..5usize, propagation).prop_map(|(which, propagation)| Step::Delete(which, propagation)),
+        1 => (0..5usize, any::<bool>()).prop_map(|(which, add)| Step::Finalize(which, add)),
+        2 => Just(Step::Collect),
+    ]
+}
+
+fn request_of(step: &Step, cluster: &mut Cluster, uids: &[Value; 5]) -> Option<Request> {
+    let plural = |which: usize| if which.is_multiple_of(2) { "configmaps" } else { "widgets" };
+    let name = |which: usize| format!("n{which}");
+    Some(match step {
+        Step::Own(which, owners) => {
+            let mut object =
+                if which.is_multiple_of(2) { config_map(&name(*which)) } else { widget(&name(*which)) };
+            let reference = |(owner, blocks): &(usize, bool)| {
+                // Also to owners that are gone, or were never there.
+                let mut owner_object = if owner.is_multiple_of(2) { config_map("") } else { widget("") };
+                owner_object["metadata"]["name"] = name(*owner).into();
+                owner_object["metadata"]["uid"] = uids[*owner].clone();
+                let mut reference = owned_by(&owner_object);
+                reference["blockOwnerDeletion"] = (*blocks).into();
+                reference
+            };
+            let references: Vec<Value> = owners.iter().map(reference).collect();
+            object["metadata"]["ownerReferences"] = json!(references);
+            if exists(cluster, plural(*which), &name(*which)) {
+                let metadata = json!({ "metadata": { "ownerReferences": references } });
+                merge(plural(*which), &name(*which), metadata)
+            } else {
+                create(plural(*which), object)
+            }
+        }
+        Step::Delete(which, propagation) => {
+            let mut request = delete(plural(*which), &name(*which));
+            request.options.propagation = Some(*propagation);
+            request
+        }
+        Step::Finalize(which, add) => {
+            let finalizers = if *add { json!(["x.io/y"]) } else { Value::Null };
+            merge(plural(*which), &name(*which), json!({ "metadata": { "finalizers": finalizers } }))
+        }
+        Step::Collect => {
+            return gc::next_requests(cluster.store(), cluster.types()).into_iter().next();
+        }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn only_objects_that_a_change_concerns_need_to_be_looked_at(steps in prop::collection::vec(step(), 1..40)) {
+        let mut cluster = cluster();
+        let mut uids: [Value; 5] = std::array::from_fn(|number| format!("never-{number}").into());
+        let mut concerned = BTreeSet::new();
+        for step in &steps {
+            let Some(request) = request_of(step, &mut cluster, &uids) else { continue };
+            let effect = cluster.handle(&request);
+            cluster.commit(&effect.changes);
+            for change in &effect.changes {
+                if let (Some(after), Some(number)) = (&change.after, change.key.name.strip_prefix('n')) {
+                    uids[number.parse::<usize>().unwrap()] = after["metadata"]["uid"].clone();
+                }
+            }
+            concerned.extend(gc::concerned(cluster.store(), cluster.types(), &effect.changes));
+            let about = gc::requests_about(cluster.store(), cluster.types(), concerned.iter().cloned());
+            prop_assert_eq!(about, gc::next_requests(cluster.store(), cluster.types()));
+            // What nothing is to be done about need not be looked at again before it changes.
+            concerned.retain(|key| {
+                !gc::requests_about(cluster.store(), cluster.types(), [key.clone()]).is_empty()
+            });
+        }
+    }
 }

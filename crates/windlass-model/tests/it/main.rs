@@ -1,13 +1,17 @@
 //! All integration tests in one binary: linking many takes longer than running them.
 
+mod authorization;
 mod bad_input;
 mod create;
 mod definitions;
 mod delete;
+mod discovery;
 mod gc;
 mod namespaces;
+mod openapi;
 mod ownership;
 mod patch;
+mod service_accounts;
 mod subresources;
 mod support;
 mod update;

@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use serde_json::json;
-use windlass_model::Verb;
+use windlass_model::{Request, Verb, namespaces};
 
 #[test]
 fn a_new_namespace_is_active_and_held() {
@@ -126,4 +126,32 @@ fn finalize_is_for_put_only() {
         "Operation cannot be fulfilled on namespaces \"default\": Precondition failed: UID in precondition: other, \
          UID in object meta: ",
     );
+}
+
+#[test]
+fn only_namespaces_that_a_change_concerns_need_to_be_looked_at() {
+    let mut cluster = cluster();
+    for name in ["a", "b"] {
+        ok(&mut cluster, &create("namespaces", namespace(name)));
+        ok(&mut cluster, &create("configmaps", config_map("x")).in_namespace(name));
+    }
+    let mut perform = |request: &Request| {
+        let effect = cluster.handle(request);
+        cluster.commit(&effect.changes);
+        let after = namespaces::requests_after(cluster.store(), cluster.types(), &effect.changes);
+        let all = namespaces::next_requests(cluster.store(), cluster.types());
+        (after, all)
+    };
+    let (after, all) = perform(&delete("namespaces", "a"));
+    assert!(after.len() == 1 && after == all, "the content is to be deleted: {after:?}");
+    let (nothing, still) = perform(&create("configmaps", config_map("y")).in_namespace("b"));
+    assert!(nothing.is_empty() && still == all, "another namespace is not concerned");
+    let (after, all) = perform(&after[0]);
+    assert!(
+        after.len() == 1 && after == all && after[0].subresource.is_some(),
+        "then it is let go: {after:?}"
+    );
+    let (after, all) = perform(&after[0]);
+    assert!(after.is_empty() && all.is_empty());
+    assert!(!exists(&mut cluster, "namespaces", "a") && exists(&mut cluster, "namespaces", "b"));
 }

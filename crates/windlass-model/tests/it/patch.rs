@@ -91,7 +91,7 @@ fn metadata_in_a_patch_is_a_precondition_or_refused() {
             merge("widgets", "a", json!({ "metadata": { "resourceVersion": null } })),
             422,
             "Invalid",
-            "metadata.resourceVersion: Invalid value: 0x0: must be specified for an update",
+            "metadata.resourceVersion: Invalid value: 0: must be specified for an update",
         ),
         (
             merge("configmaps", "a", json!({ "metadata": { "name": "b" } })),

@@ -39,11 +39,14 @@ fn a_status_write_to_a_built_in_type_takes_metadata_along() {
     let mut changed = (*first).clone();
     changed["status"]["observedGeneration"] = 1.into();
     changed["spec"]["replicas"] = 9.into();
+    changed["metadata"]["annotations"] = json!({ "a": "b" });
     changed["metadata"]["labels"] = json!({ "a": "b" });
     let second = ok(&mut cluster, &status_update("deployments", &changed));
     assert_eq!(second["status"]["observedGeneration"], 1);
     assert_eq!(second["spec"]["replicas"], 2);
-    assert_eq!(second["metadata"]["labels"], json!({ "a": "b" }));
+    assert_eq!(second["metadata"]["annotations"], json!({ "a": "b" }));
+    // The labels of a deployment stay.
+    assert!(second["metadata"].get("labels").is_none());
     // Pods are among the types that keep it.
     let pod = ok(&mut cluster, &create("pods", pod("a")));
     let mut changed = (*pod).clone();

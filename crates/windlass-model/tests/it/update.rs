@@ -69,7 +69,7 @@ fn versions_and_uids_are_preconditions() {
         ok(&mut cluster, &create(plural, body));
     }
     let stale = |body: Value| with_meta(body, "resourceVersion", "99999".into());
-    let unset = "metadata.resourceVersion: Invalid value: 0x0: must be specified for an update";
+    let unset = "metadata.resourceVersion: Invalid value: 0: must be specified for an update";
     let modified =
         "the object has been modified; please apply your changes to the latest version and try again";
     for (request, code, reason, message) in [

@@ -83,6 +83,7 @@ pub(super) fn web() -> TypeInfo {
         has_status: true,
         scale: None,
         schema: Arc::new(object(&[("spec", spec()), ("status", status)])),
+        open_api: None,
         origin: Origin::Custom,
         storage_version: "v1".into(),
         columns: Vec::new(),

@@ -1,10 +1,14 @@
 //! Cells that are computed from several fields of an object.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::object;
 use crate::selector::selector_text;
 use crate::time::{Timestamp, human_duration};
+
+use super::since;
 
 const NONE: &str = "<none>";
 
@@ -32,10 +36,10 @@ fn or_none(shown: String) -> Value {
 }
 
 /// The first three, and how many more there are.
-fn shortened(all: &[String]) -> Value {
+fn shortened(all: &[String]) -> String {
     match all.get(..3).filter(|first| first.len() < all.len()) {
-        Some(first) => format!("{} + {} more...", first.join(","), all.len() - 3).into(),
-        None => or_none(all.join(",")),
+        Some(first) => format!("{} + {} more...", first.join(","), all.len() - 3),
+        None => all.join(","),
     }
 }
 
@@ -59,6 +63,10 @@ pub(super) fn bare_template_images(object: &Value) -> Value {
     joined(&object["template"]["spec"]["containers"], "image").into()
 }
 
+pub(super) fn bare_template_labels(object: &Value) -> Value {
+    or_none(selector_text(&object["template"]["metadata"]["labels"]))
+}
+
 pub(super) fn selector(object: &Value) -> Value {
     or_none(selector_text(&object["spec"]["selector"]))
 }
@@ -74,88 +82,6 @@ pub(super) fn node_selector(object: &Value) -> Value {
 pub(super) fn replicas_ready(object: &Value) -> Value {
     let (ready, wanted) = (number(&object["status"]["readyReplicas"]), number(&object["spec"]["replicas"]));
     format!("{ready}/{wanted}").into()
-}
-
-pub(super) fn pod_ready(pod: &Value) -> Value {
-    let is_sidecar = |container: &&Value| container["restartPolicy"] == "Always";
-    let sidecars = list(&pod["spec"]["initContainers"]).iter().filter(is_sidecar).count();
-    let is_ready = |status: &&Value| status["ready"] == true && status["state"]["running"].is_object();
-    let ready = list(&pod["status"]["containerStatuses"]).iter().filter(is_ready).count();
-    let ready_sidecars = list(&pod["status"]["initContainerStatuses"]).iter().filter(is_ready).count();
-    let all = list(&pod["spec"]["containers"]).len() + sidecars;
-    format!("{}/{all}", ready + ready_sidecars.min(sidecars)).into()
-}
-
-pub(super) fn pod_restarts(pod: &Value) -> Value {
-    let restarts: i64 = list(&pod["status"]["containerStatuses"])
-        .iter()
-        .map(|status| number(&status["restartCount"]))
-        .fold(0, i64::saturating_add);
-    restarts.to_string().into()
-}
-
-pub(super) fn pod_status(pod: &Value) -> Value {
-    let status = &pod["status"];
-    let phase = text(&status["phase"]);
-    if object::is_deleting(pod) && !matches!(phase, "Succeeded" | "Failed") {
-        return if status["reason"] == "NodeLost" { "Unknown" } else { "Terminating" }.into();
-    }
-    if let Some(reason) = init_reason(pod) {
-        return reason.into();
-    }
-    let reasons = list(&status["containerStatuses"]).iter().filter_map(container_reason);
-    let reason = match text(&status["reason"]) {
-        "" => phase,
-        reason => reason,
-    };
-    let is_gated = |it: &Value| it["type"] == "PodScheduled" && it["reason"] == "SchedulingGated";
-    let gated = list(&status["conditions"]).iter().any(is_gated);
-    let reason = if gated { "SchedulingGated" } else { reason };
-    let shown = reasons.into_iter().next().unwrap_or_else(|| reason.to_owned());
-    let running = list(&status["containerStatuses"]).iter().any(|it| it["state"]["running"].is_object());
-    match (shown.as_str(), running) {
-        ("Completed", true) if condition_is_true(pod, "Ready") => "Running".into(),
-        ("Completed", true) => "NotReady".into(),
-        _ => shown.into(),
-    }
-}
-
-/// Why a container is not running.
-fn container_reason(status: &Value) -> Option<String> {
-    let (waiting, terminated) = (&status["state"]["waiting"], &status["state"]["terminated"]);
-    if !text(&waiting["reason"]).is_empty() {
-        return Some(text(&waiting["reason"]).to_owned());
-    }
-    terminated.is_object().then(|| terminated_reason(terminated))
-}
-
-fn terminated_reason(terminated: &Value) -> String {
-    match (text(&terminated["reason"]), number(&terminated["signal"])) {
-        ("", 0) => format!("ExitCode:{}", number(&terminated["exitCode"])),
-        ("", signal) => format!("Signal:{signal}"),
-        (reason, _) => reason.to_owned(),
-    }
-}
-
-/// Which init container the pod is at, while it is.
-fn init_reason(pod: &Value) -> Option<String> {
-    let count = list(&pod["spec"]["initContainers"]).len();
-    let statuses = list(&pod["status"]["initContainerStatuses"]).iter().enumerate();
-    for (index, status) in statuses {
-        let (waiting, terminated) = (&status["state"]["waiting"], &status["state"]["terminated"]);
-        let done = terminated.is_object() && number(&terminated["exitCode"]) == 0;
-        if done || status["started"] == true {
-            continue;
-        }
-        return Some(if terminated.is_object() {
-            format!("Init:{}", terminated_reason(terminated))
-        } else if !matches!(text(&waiting["reason"]), "" | "PodInitializing") {
-            format!("Init:{}", text(&waiting["reason"]))
-        } else {
-            format!("Init:{index}/{count}")
-        });
-    }
-    None
 }
 
 pub(super) fn controller(revision: &Value) -> Value {
@@ -190,13 +116,41 @@ pub(super) fn job_completions(job: &Value) -> Value {
     }
 }
 
-/// How long a finished job took. A running one shows nothing: there is no clock here.
-pub(super) fn job_duration(job: &Value) -> Value {
+/// How long a job took, or takes already.
+pub(super) fn job_duration(job: &Value, now: Timestamp) -> Value {
     let time = |field: &str| Timestamp::parse(text(&job["status"][field])).map(Timestamp::unix_seconds);
     match (time("startTime"), time("completionTime")) {
-        (Some(start), Some(end)) => human_duration(end.saturating_sub(start)).into(),
+        (Some(start), end) => human_duration(end.unwrap_or(now.unix_seconds()).saturating_sub(start)).into(),
         _ => "".into(),
     }
+}
+
+pub(super) fn cron_job_suspended(job: &Value) -> Value {
+    match job["spec"]["suspend"].as_bool() {
+        Some(true) => "True",
+        Some(false) => "False",
+        None => "<unset>",
+    }
+    .into()
+}
+
+pub(super) fn last_schedule(job: &Value, now: Timestamp) -> Value {
+    match text(&job["status"]["lastScheduleTime"]) {
+        "" => NONE.into(),
+        time => since(time, now).into(),
+    }
+}
+
+pub(super) fn cron_job_containers(job: &Value) -> Value {
+    joined(&job["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"], "name").into()
+}
+
+pub(super) fn cron_job_images(job: &Value) -> Value {
+    joined(&job["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"], "image").into()
+}
+
+pub(super) fn cron_job_selector(job: &Value) -> Value {
+    or_none(selector_text(&job["spec"]["jobTemplate"]["spec"]["selector"]))
 }
 
 pub(super) fn config_map_data(config_map: &Value) -> Value {
@@ -205,17 +159,25 @@ pub(super) fn config_map_data(config_map: &Value) -> Value {
 }
 
 pub(super) fn endpoints(endpoints: &Value) -> Value {
+    if list(&endpoints["subsets"]).is_empty() {
+        return NONE.into();
+    }
     let mut all = Vec::new();
     for subset in list(&endpoints["subsets"]) {
-        for address in list(&subset["addresses"]) {
-            let ip = text(&address["ip"]);
-            match list(&subset["ports"]) {
-                [] => all.push(ip.to_owned()),
-                ports => all.extend(ports.iter().map(|port| format!("{ip}:{}", number(&port["port"])))),
+        let ips = || list(&subset["addresses"]).iter().map(|address| text(&address["ip"]));
+        match list(&subset["ports"]) {
+            [] => all.extend(ips().map(str::to_owned)),
+            ports => {
+                let ports = ports.iter().map(|port| number(&port["port"]));
+                all.extend(ports.flat_map(|port| ips().map(move |ip| host_and_port(ip, port))));
             }
         }
     }
-    shortened(&all)
+    shortened(&all).into()
+}
+
+fn host_and_port(ip: &str, port: i64) -> String {
+    if ip.contains(':') { format!("[{ip}]:{port}") } else { format!("{ip}:{port}") }
 }
 
 pub(super) fn load_balancer_addresses(object: &Value) -> Value {
@@ -223,8 +185,9 @@ pub(super) fn load_balancer_addresses(object: &Value) -> Value {
         "" => text(&it["hostname"]).to_owned(),
         ip => ip.to_owned(),
     };
-    let all: Vec<String> = list(&object["status"]["loadBalancer"]["ingress"]).iter().map(address).collect();
-    all.join(",").into()
+    let all = list(&object["status"]["loadBalancer"]["ingress"]).iter().map(address);
+    let all: BTreeSet<String> = all.filter(|address| !address.is_empty()).collect();
+    all.into_iter().collect::<Vec<_>>().join(",").into()
 }
 
 pub(super) fn service_external_ip(service: &Value) -> Value {
@@ -264,26 +227,77 @@ pub(super) fn node_status(node: &Value) -> Value {
 
 pub(super) fn node_roles(node: &Value) -> Value {
     let labels = node["metadata"]["labels"].as_object().into_iter().flatten();
-    let roles: Vec<&str> = labels
-        .filter_map(|(key, _)| key.strip_prefix("node-role.kubernetes.io/"))
-        .filter(|it| !it.is_empty())
-        .collect();
-    or_none(roles.join(","))
+    let role = |(key, value): (&'_ String, &'_ Value)| match key.strip_prefix("node-role.kubernetes.io/") {
+        Some(role) => role.to_owned(),
+        None if key == "kubernetes.io/role" => text(value).to_owned(),
+        None => String::new(),
+    };
+    let roles: BTreeSet<String> = labels.map(role).filter(|role| !role.is_empty()).collect();
+    or_none(roles.into_iter().collect::<Vec<_>>().join(","))
 }
 
-pub(super) fn event_last_seen(event: &Value) -> Value {
-    let times = [
-        &event["series"]["lastObservedTime"],
-        &event["lastTimestamp"],
-        &event["deprecatedLastTimestamp"],
-        &event["eventTime"],
-        &event["firstTimestamp"],
-    ];
-    times.into_iter().find(|time| time.is_string()).cloned().unwrap_or_default()
+fn node_address(node: &Value, kind: &str) -> Value {
+    let found = list(&node["status"]["addresses"]).iter().find(|address| address["type"] == kind);
+    found.map_or(NONE, |address| text(&address["address"])).into()
+}
+
+pub(super) fn node_internal_ip(node: &Value) -> Value {
+    node_address(node, "InternalIP")
+}
+
+pub(super) fn node_external_ip(node: &Value) -> Value {
+    node_address(node, "ExternalIP")
+}
+
+/// The first of some fields that is there, since events have two versions with different names.
+fn first_of<'a>(event: &'a Value, fields: &[&str]) -> &'a str {
+    fields.iter().map(|field| text(&event[*field])).find(|text| !text.is_empty()).unwrap_or("")
+}
+
+pub(super) fn event_first_seen(event: &Value, now: Timestamp) -> Value {
+    since(first_of(event, &["firstTimestamp", "deprecatedFirstTimestamp", "eventTime"]), now).into()
+}
+
+pub(super) fn event_last_seen(event: &Value, now: Timestamp) -> Value {
+    if event["series"].is_object() {
+        return since(text(&event["series"]["lastObservedTime"]), now).into();
+    }
+    match first_of(event, &["lastTimestamp", "deprecatedLastTimestamp"]) {
+        "" => event_first_seen(event, now),
+        time => since(time, now).into(),
+    }
+}
+
+pub(super) fn event_count(event: &Value) -> Value {
+    let count = match event["series"].is_object() {
+        true => number(&event["series"]["count"]),
+        false => number(&event["count"]).max(number(&event["deprecatedCount"])).max(1),
+    };
+    count.into()
+}
+
+pub(super) fn event_source(event: &Value) -> Value {
+    let source =
+        if event["deprecatedSource"].is_object() { &event["deprecatedSource"] } else { &event["source"] };
+    let or = |first: &Value, fields: &[&str]| match text(first) {
+        "" => first_of(event, fields).to_owned(),
+        first => first.to_owned(),
+    };
+    let component = or(&source["component"], &["reportingComponent", "reportingController"]);
+    let instance = or(&source["host"], &["reportingInstance"]);
+    if instance.is_empty() { component.into() } else { format!("{component}, {instance}").into() }
+}
+
+pub(super) fn event_field(event: &Value) -> Value {
+    text(&event_target(event)["fieldPath"]).into()
+}
+
+fn event_target(event: &Value) -> &Value {
+    if event["regarding"].is_object() { &event["regarding"] } else { &event["involvedObject"] }
 }
 
 pub(super) fn event_object(event: &Value) -> Value {
-    let target = if event["regarding"].is_object() { &event["regarding"] } else { &event["involvedObject"] };
+    let target = event_target(event);
     let kind = text(&target["kind"]).to_ascii_lowercase();
     match text(&target["name"]) {
         "" => kind.into(),
@@ -301,23 +315,50 @@ pub(super) fn phase_or_terminating(object: &Value) -> Value {
 }
 
 fn access_modes(modes: &Value) -> Value {
-    let short = |mode: &Value| match text(mode) {
-        "ReadWriteOnce" => "RWO",
-        "ReadOnlyMany" => "ROX",
-        "ReadWriteMany" => "RWX",
-        "ReadWriteOncePod" => "RWOP",
-        _ => "",
-    };
-    let modes: Vec<&str> = list(modes).iter().map(short).filter(|mode| !mode.is_empty()).collect();
-    modes.join(",").into()
+    const SHORT: [(&str, &str); 4] = [
+        ("ReadWriteOnce", "RWO"),
+        ("ReadOnlyMany", "ROX"),
+        ("ReadWriteMany", "RWX"),
+        ("ReadWriteOncePod", "RWOP"),
+    ];
+    let known = SHORT.iter().filter(|(mode, _)| list(modes).iter().any(|given| given == mode));
+    known.map(|(_, short)| *short).collect::<Vec<_>>().join(",").into()
 }
 
-pub(super) fn spec_access_modes(object: &Value) -> Value {
-    access_modes(&object["spec"]["accessModes"])
+pub(super) fn volume_access_modes(volume: &Value) -> Value {
+    access_modes(&volume["spec"]["accessModes"])
 }
 
-pub(super) fn status_access_modes(object: &Value) -> Value {
-    access_modes(&object["status"]["accessModes"])
+/// What a claim has got; nothing as long as it has no volume.
+pub(super) fn claim_access_modes(claim: &Value) -> Value {
+    if text(&claim["spec"]["volumeName"]).is_empty() {
+        return "".into();
+    }
+    access_modes(&claim["status"]["accessModes"])
+}
+
+pub(super) fn claim_capacity(claim: &Value) -> Value {
+    match (text(&claim["spec"]["volumeName"]), text(&claim["status"]["capacity"]["storage"])) {
+        ("", _) => "".into(),
+        (_, "") => "0".into(),
+        (_, capacity) => capacity.into(),
+    }
+}
+
+pub(super) fn storage_class_name(object: &Value) -> Value {
+    match text(&object["metadata"]["annotations"]["volume.beta.kubernetes.io/storage-class"]) {
+        "" => text(&object["spec"]["storageClassName"]).into(),
+        class => class.into(),
+    }
+}
+
+pub(super) fn class_name(class: &Value) -> Value {
+    let annotations = &class["metadata"]["annotations"];
+    let marks =
+        ["storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"];
+    let default = marks.iter().any(|mark| annotations[*mark] == "true");
+    let name = object::name(class);
+    if default { format!("{name} (default)").into() } else { name.into() }
 }
 
 pub(super) fn volume_claim(volume: &Value) -> Value {
@@ -362,6 +403,10 @@ fn or_not_applicable(value: &Value) -> Value {
     }
 }
 
+pub(super) fn min_replicas(autoscaler: &Value) -> Value {
+    autoscaler["spec"]["minReplicas"].as_i64().map_or("<unset>".into(), |count| count.to_string().into())
+}
+
 pub(super) fn min_available(budget: &Value) -> Value {
     or_not_applicable(&budget["spec"]["minAvailable"])
 }
@@ -373,11 +418,24 @@ pub(super) fn max_unavailable(budget: &Value) -> Value {
 pub(super) fn ingress_hosts(ingress: &Value) -> Value {
     let hosts = list(&ingress["spec"]["rules"]).iter().map(|rule| text(&rule["host"]).to_owned());
     let hosts: Vec<String> = hosts.filter(|host| !host.is_empty()).collect();
-    if hosts.is_empty() { "*".into() } else { shortened(&hosts) }
+    if hosts.is_empty() { "*".into() } else { shortened(&hosts).into() }
 }
 
 pub(super) fn ingress_ports(ingress: &Value) -> Value {
     if list(&ingress["spec"]["tls"]).is_empty() { "80".into() } else { "80, 443".into() }
+}
+
+pub(super) fn ingress_class_parameters(class: &Value) -> Value {
+    let parameters = &class["spec"]["parameters"];
+    if !parameters.is_object() {
+        return NONE.into();
+    }
+    let group = parameters["apiGroup"].as_str().map(|group| format!(".{group}")).unwrap_or_default();
+    format!("{}{group}/{}", text(&parameters["kind"]), text(&parameters["name"])).into()
+}
+
+fn or_unset(shown: String) -> Value {
+    if shown.is_empty() { "<unset>".into() } else { shown.into() }
 }
 
 pub(super) fn slice_ports(slice: &Value) -> Value {
@@ -387,23 +445,53 @@ pub(super) fn slice_ports(slice: &Value) -> Value {
         (None, None) => "*".to_owned(),
     };
     let ports: Vec<String> = list(&slice["ports"]).iter().map(port).collect();
-    if ports.is_empty() { "<unset>".into() } else { shortened(&ports) }
+    or_unset(shortened(&ports))
 }
 
 pub(super) fn slice_endpoints(slice: &Value) -> Value {
     let endpoints = list(&slice["endpoints"]).iter().flat_map(|it| list(&it["addresses"]));
     let addresses: Vec<String> = endpoints.map(|address| text(address).to_owned()).collect();
-    if addresses.is_empty() { "<unset>".into() } else { shortened(&addresses) }
+    or_unset(shortened(&addresses))
 }
 
 pub(super) fn role(binding: &Value) -> Value {
     format!("{}/{}", text(&binding["roleRef"]["kind"]), text(&binding["roleRef"]["name"])).into()
 }
 
-pub(super) fn global_default(class: &Value) -> Value {
-    (class["globalDefault"] == true).into()
+fn subjects(binding: &Value, kind: &str) -> Value {
+    let shown = |subject: &Value| match kind {
+        "ServiceAccount" => format!("{}/{}", text(&subject["namespace"]), text(&subject["name"])),
+        _ => text(&subject["name"]).to_owned(),
+    };
+    let of_kind = list(&binding["subjects"]).iter().filter(|subject| subject["kind"] == kind);
+    of_kind.map(shown).collect::<Vec<_>>().join(", ").into()
 }
 
-pub(super) fn allows_expansion(class: &Value) -> Value {
-    (class["allowVolumeExpansion"] == true).into()
+pub(super) fn users(binding: &Value) -> Value {
+    subjects(binding, "User")
+}
+
+pub(super) fn groups(binding: &Value) -> Value {
+    subjects(binding, "Group")
+}
+
+pub(super) fn service_accounts(binding: &Value) -> Value {
+    subjects(binding, "ServiceAccount")
+}
+
+pub(super) fn parameter_kind(policy: &Value) -> Value {
+    let kind = &policy["spec"]["paramKind"];
+    if !kind.is_object() {
+        return "<unset>".into();
+    }
+    format!("{}/{}", text(&kind["apiVersion"]), text(&kind["kind"])).into()
+}
+
+pub(super) fn parameter(binding: &Value) -> Value {
+    let reference = &binding["spec"]["paramRef"];
+    match (text(&reference["namespace"]), text(&reference["name"])) {
+        (_, "") => "<unset>".into(),
+        ("", name) => format!("*/{name}").into(),
+        (namespace, name) => format!("{namespace}/{name}").into(),
+    }
 }

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{child, items, pods, set_missing};
+use crate::base64::Base64;
 use crate::types::TypeInfo;
 
 type Fields = Map<String, Value>;
@@ -14,12 +15,16 @@ pub(super) fn set_defaults(info: &TypeInfo, object: &mut Value) {
         ("", "Pod") => pods::set_pod(object),
         ("", "PodTemplate") => pods::set_template(object, "template"),
         ("", "ReplicationController") => replication_controller(object),
+        ("", "Secret") => secret(object),
         ("", "Service") => with_spec(object, service),
         ("", "Namespace") => namespace(object),
         ("", "Node") => node(object),
         ("", "LimitRange") => with_spec(object, limit_range),
         ("apps", "Deployment") => with_spec(object, deployment),
-        ("apps", "DaemonSet") => with_spec(object, daemon_set),
+        ("apps", "DaemonSet") => {
+            count_templates(object);
+            with_spec(object, daemon_set);
+        }
         ("apps", "StatefulSet") => with_spec(object, stateful_set),
         ("apps", "ReplicaSet") => with_spec(object, |spec| pods::set_template(spec, "template")),
         ("batch", "Job") => job(object),
@@ -51,6 +56,14 @@ fn deployment(spec: &mut Fields) {
     }
 }
 
+/// An old version of the API counted templates; that count is still written.
+fn count_templates(object: &mut Fields) {
+    let annotations = child(object, "metadata").and_then(|metadata| child(metadata, "annotations"));
+    if let Some(annotations) = annotations {
+        set_missing(annotations, "deprecated.daemonset.template.generation", "0");
+    }
+}
+
 fn daemon_set(spec: &mut Fields) {
     pods::set_template(spec, "template");
     let Some(strategy) = child(spec, "updateStrategy").filter(|strategy| is_rolling(strategy)) else {
@@ -64,6 +77,10 @@ fn daemon_set(spec: &mut Fields) {
 
 fn stateful_set(spec: &mut Fields) {
     pods::set_template(spec, "template");
+    for claim in items(spec, "volumeClaimTemplates") {
+        claim.insert("apiVersion".into(), "v1".into());
+        claim.insert("kind".into(), "PersistentVolumeClaim".into());
+    }
     let Some(strategy) = child(spec, "updateStrategy") else { return };
     if !strategy.contains_key("type") {
         // Only a strategy that was not chosen gets parameters; a chosen one keeps what it has.
@@ -157,6 +174,18 @@ fn service(spec: &mut Fields) {
     }
     if kind == "LoadBalancer" {
         set_missing(spec, "allocateLoadBalancerNodePorts", true);
+    }
+}
+
+/// What is given as plain text is kept encoded.
+fn secret(object: &mut Fields) {
+    let Some(Value::Object(strings)) = object.remove("stringData") else { return };
+    if strings.is_empty() {
+        return;
+    }
+    if let Some(data) = child(object, "data") {
+        let encoded = |text: &Value| Base64::Standard.encode(text.as_str().unwrap_or_default().as_bytes());
+        data.extend(strings.iter().map(|(key, text)| (key.clone(), encoded(text).into())));
     }
 }
 

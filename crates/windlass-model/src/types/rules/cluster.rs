@@ -11,6 +11,7 @@ use super::values::{
 use crate::field::{FieldError, FieldPath};
 use crate::metadata::names;
 use crate::object;
+use crate::types::quantity::Quantity;
 
 const HIGHEST_USER_PRIORITY: i64 = 1_000_000_000;
 
@@ -129,6 +130,13 @@ pub(super) fn check_autoscaler(errors: &mut Errors, autoscaler: &Value) {
         required(errors, &path, value);
         invalid_all(errors, &path, value, names::is_path_segment(text(value)));
     }
+    let version = &spec["scaleTargetRef"]["apiVersion"];
+    let kind = text(&spec["scaleTargetRef"]["kind"]);
+    // Only replication controllers are in the group without a name.
+    if object::split_api_version(text(version)).0.is_empty() && kind != "ReplicationController" {
+        let path = path.child("scaleTargetRef").child("apiVersion");
+        errors.push(FieldError::invalid(&path, text(version), "apiVersion must specify API group"));
+    }
 }
 
 /// The rules of PriorityClasses.
@@ -148,51 +156,6 @@ pub(super) fn check_priority(errors: &mut Errors, new: &Value, old: Option<&Valu
     }
     let policies = ["PreemptLowerPriority", "Never"];
     one_of_if_set(errors, &FieldPath::of("preemptionPolicy"), &new["preemptionPolicy"], &policies);
-}
-
-/// The rules of Events; those with an event time are held to more.
-pub(super) fn check_event(errors: &mut Errors, event: &Value) {
-    let old_style = event["involvedObject"].is_object();
-    let (about, reporter) = if old_style {
-        ("involvedObject", "reportingComponent")
-    } else {
-        ("regarding", "reportingController")
-    };
-    let (namespace, its_namespace) = (object::namespace(event), text(&event[about]["namespace"]));
-    let is_new = event["eventTime"].is_string();
-    let matches = match (is_new, its_namespace) {
-        (true, "") => matches!(namespace, "default" | "kube-system"),
-        (true, _) => true,
-        (false, "") => matches!(namespace, "" | "default"),
-        (false, its) => its == namespace,
-    };
-    if !matches {
-        let path = FieldPath::of("involvedObject.namespace");
-        errors.push(FieldError::invalid(&path, its_namespace, "does not match event.namespace"));
-    }
-    if !is_new {
-        return;
-    }
-    required(errors, &FieldPath::of(reporter), &event[reporter]);
-    invalid_all(
-        errors,
-        &FieldPath::of(reporter),
-        &text(&event[reporter]).into(),
-        names::is_qualified_name(text(&event[reporter])),
-    );
-    for (field, limit) in [("reportingInstance", 128), ("action", 128), ("reason", 128)] {
-        required(errors, &FieldPath::of(field), &event[field]);
-        check_length(errors, field, text(&event[field]), limit);
-    }
-    let message = if old_style { &event["message"] } else { &event["note"] };
-    check_length(errors, "message", text(message), 1024);
-}
-
-fn check_length(errors: &mut Errors, field: &str, value: &str, limit: usize) {
-    if value.len() > limit {
-        let detail = format!("can have at most {limit} characters");
-        errors.push(FieldError::invalid(&FieldPath::of(field), "", detail));
-    }
 }
 
 /// The rules of ControllerRevisions.
@@ -219,6 +182,32 @@ pub(super) fn check_quota(errors: &mut Errors, quota: &Value) {
             let path = FieldPath::of("spec.limits").index(index).child(field);
             for (name, amount) in super::values::entries(&item[field]) {
                 super::resources::check_amount(errors, &path.key(name), name, amount);
+            }
+        }
+        check_bounds(errors, &FieldPath::of("spec.limits").index(index), item);
+    }
+}
+
+/// What is the least must not be more than the most.
+fn check_bounds(errors: &mut Errors, path: &FieldPath, item: &Value) {
+    for (low, high) in
+        [("min", "max"), ("defaultRequest", "max"), ("min", "default"), ("defaultRequest", "default")]
+    {
+        for (name, least) in super::values::entries(&item[low]) {
+            let (Ok(least), Ok(most)) =
+                (Quantity::parse(text(least)), Quantity::parse(text(&item[high][name])))
+            else {
+                continue;
+            };
+            if least > most {
+                let shown = |field: &str| match field {
+                    "defaultRequest" => "default request".to_owned(),
+                    other => other.to_owned(),
+                };
+                let detail =
+                    format!("{} value {least} is greater than {} value {most}", shown(low), shown(high));
+                let path = path.child(low).key(name);
+                errors.push(FieldError::invalid(&path, least.to_string(), detail));
             }
         }
     }
@@ -282,7 +271,7 @@ mod tests {
         check(
             "HorizontalPodAutoscaler",
             None,
-            json!({ "spec": { "maxReplicas": 0, "scaleTargetRef": { "kind": "Deployment", "name": "d" } } }),
+            json!({ "spec": { "maxReplicas": 0, "scaleTargetRef": { "apiVersion": "apps/v1", "kind": "Deployment", "name": "d" } } }),
             &[
                 "spec.maxReplicas: Invalid value: 0: must be greater than 0",
                 "spec.maxReplicas: Invalid value: 0: must be greater than or equal to `minReplicas`",

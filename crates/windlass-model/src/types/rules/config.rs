@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::values::{Errors, entries, immutable, invalid_all, object_at, text};
+use super::values::{Errors, entries, immutable, invalid_all, text};
 use crate::base64::Base64;
 use crate::field::{FieldError, FieldPath};
 use crate::metadata::names;
@@ -10,21 +10,6 @@ use crate::object;
 
 const MAX_BYTES: usize = 1024 * 1024;
 const FROZEN: &str = "field is immutable when `immutable` is set";
-
-/// Moves `stringData` into `data`. An empty type on update means the old one.
-pub(super) fn prepare_secret(secret: &mut Map<String, Value>) {
-    let Some(Value::Object(strings)) = secret.remove("stringData") else { return };
-    if strings.is_empty() {
-        return;
-    }
-    if let Some(data) = object_at(secret, "data") {
-        data.extend(
-            strings
-                .iter()
-                .map(|(key, value)| (key.clone(), Base64::Standard.encode(text(value).as_bytes()).into())),
-        );
-    }
-}
 
 /// The rules of ConfigMaps.
 pub(super) fn check_config_map(errors: &mut Errors, new: &Value, old: Option<&Value>) {

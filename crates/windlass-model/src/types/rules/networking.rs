@@ -166,6 +166,38 @@ pub(super) fn check_endpoint_slice(errors: &mut Errors, new: &Value, old: Option
     }
 }
 
+/// The rules of Endpoints; what is wrong in subsets that do not change is nobody's fault.
+pub(super) fn check_subsets(errors: &mut Errors, new: &Value, old: Option<&Value>) {
+    if old.is_some_and(|old| old["subsets"] == new["subsets"]) {
+        return;
+    }
+    for (index, subset) in list(&new["subsets"]).iter().enumerate() {
+        let path = FieldPath::of("subsets").index(index);
+        if list(&subset["addresses"]).is_empty() && list(&subset["notReadyAddresses"]).is_empty() {
+            errors.push(FieldError::required(&path, "must specify `addresses` or `notReadyAddresses`"));
+        }
+        for field in ["addresses", "notReadyAddresses"] {
+            for (index, address) in list(&subset[field]).iter().enumerate() {
+                let path = path.child(field).index(index).child("ip");
+                check_ip(errors, &path, &address["ip"]);
+                check_reachable(errors, &path, &address["ip"]);
+            }
+        }
+        let ports = list(&subset["ports"]);
+        for (index, port) in ports.iter().enumerate() {
+            let path = path.child("ports").index(index);
+            if ports.len() > 1 {
+                required(errors, &path.child("name"), &port["name"]);
+            }
+            if !text(&port["name"]).is_empty() {
+                check_dns_label(errors, &path.child("name"), &port["name"]);
+            }
+            port_number(errors, &path.child("port"), &port["port"]);
+            one_of(errors, &path.child("protocol"), &port["protocol"], &["SCTP", "TCP", "UDP"]);
+        }
+    }
+}
+
 fn check_slice_ports(errors: &mut Errors, path: &FieldPath, ports: &[Value]) {
     if ports.len() > MAX_PORTS {
         errors.push(FieldError::too_many(path, ports.len(), MAX_PORTS));
@@ -207,7 +239,11 @@ fn check_endpoints(errors: &mut Errors, path: &FieldPath, slice: &Value) {
             errors.push(FieldError::too_many(&addresses_path, addresses.len(), MAX_ADDRESSES));
         }
         for (index, address) in addresses.iter().enumerate() {
-            check_address(errors, &addresses_path, index, text(&slice["addressType"]), address);
+            let family = text(&slice["addressType"]);
+            check_address(errors, &addresses_path, index, family, address);
+            if family != "FQDN" {
+                check_reachable(errors, &addresses_path.index(index), address);
+            }
         }
         if endpoint["hostname"].is_string() {
             check_dns_label(errors, &path.child("hostname"), &endpoint["hostname"]);
@@ -216,6 +252,30 @@ fn check_endpoints(errors: &mut Errors, path: &FieldPath, slice: &Value) {
             let name = &endpoint["nodeName"];
             invalid_all(errors, &path.child("nodeName"), name, names::is_dns1123_subdomain(text(name)));
         }
+    }
+}
+
+/// An endpoint is somewhere else, so some addresses make no sense.
+fn check_reachable(errors: &mut Errors, path: &FieldPath, address: &Value) {
+    let mut refuse = |detail: String| errors.push(FieldError::invalid(path, address.clone(), detail));
+    let Ok(ip) = text(address).parse::<IpAddr>() else {
+        return refuse("must be a valid IP address".to_owned());
+    };
+    if ip.is_unspecified() {
+        refuse(format!("may not be unspecified ({})", text(address)));
+    }
+    if ip.is_loopback() {
+        refuse("may not be in the loopback range (127.0.0.0/8, ::1/128)".to_owned());
+    }
+    let (link_local, link_local_multicast) = match ip {
+        IpAddr::V4(ip) => (ip.is_link_local(), ip.octets()[..3] == [224, 0, 0]),
+        IpAddr::V6(ip) => (ip.is_unicast_link_local(), ip.segments()[0] & 0xff0f == 0xff02),
+    };
+    if link_local {
+        refuse("may not be in the link-local range (169.254.0.0/16, fe80::/10)".to_owned());
+    }
+    if link_local_multicast {
+        refuse("may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)".to_owned());
     }
 }
 
@@ -299,13 +359,13 @@ mod tests {
         check(
             "EndpointSlice",
             None,
-            slice("IPv4", "::1"),
-            &["endpoints[0].addresses: Invalid value: \"::1\": must be an IPv4 address"],
+            slice("IPv4", "2001:db8::1"),
+            &["endpoints[0].addresses: Invalid value: \"2001:db8::1\": must be an IPv4 address"],
         );
         check(
             "EndpointSlice",
             Some(slice("IPv4", "10.0.0.1")),
-            slice("IPv6", "::1"),
+            slice("IPv6", "2001:db8::1"),
             &["addressType: Invalid value: \"IPv6\": field is immutable"],
         );
         check("EndpointSlice", None, json!({}), &["addressType: Required value"]);

@@ -269,6 +269,24 @@ fn check_cluster_ips(errors: &mut Errors, path: &FieldPath, spec: &Value) {
     }
 }
 
+/// What is set on a service without any effect.
+pub(super) fn warnings(service: &Value) -> Vec<String> {
+    let spec = &service["spec"];
+    let mut warnings = Vec::new();
+    if spec["type"] != "ExternalName" && is_headless(spec) {
+        if !text(&spec["loadBalancerIP"]).is_empty() {
+            warnings.push("spec.loadBalancerIP is ignored for headless services".to_owned());
+        }
+        if !list(&spec["externalIPs"]).is_empty() {
+            warnings.push("spec.externalIPs is ignored for headless services".to_owned());
+        }
+        if spec["sessionAffinity"] != "None" {
+            warnings.push("spec.SessionAffinity is ignored for headless services".to_owned());
+        }
+    }
+    warnings
+}
+
 /// A string must be an address.
 pub(super) fn check_ip(errors: &mut Errors, path: &FieldPath, ip: &Value) {
     if text(ip).parse::<IpAddr>().is_err() {

@@ -103,6 +103,32 @@ fn check_access_modes(errors: &mut Errors, path: &FieldPath, modes: &[Value]) {
     }
 }
 
+/// What a volume can be on.
+const VOLUME_SOURCES: [&str; 22] = [
+    "awsElasticBlockStore",
+    "azureDisk",
+    "azureFile",
+    "cephfs",
+    "cinder",
+    "csi",
+    "fc",
+    "flexVolume",
+    "flocker",
+    "gcePersistentDisk",
+    "glusterfs",
+    "hostPath",
+    "iscsi",
+    "local",
+    "nfs",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "quobyte",
+    "rbd",
+    "scaleIO",
+    "storageos",
+    "vsphereVolume",
+];
+
 /// The rules of PersistentVolumes.
 pub(super) fn check_volume(errors: &mut Errors, new: &Value, old: Option<&Value>) {
     let (path, spec) = (FieldPath::of("spec"), &new["spec"]);
@@ -111,12 +137,20 @@ pub(super) fn check_volume(errors: &mut Errors, new: &Value, old: Option<&Value>
         errors.push(FieldError::required(&path.child("accessModes"), ""));
     }
     check_access_modes(errors, &path.child("accessModes"), modes);
-    let capacity = entries(&spec["capacity"]).next();
-    if capacity.is_none() {
+    let capacity: Vec<&str> = entries(&spec["capacity"]).map(|(name, _)| name.as_str()).collect();
+    if capacity.is_empty() {
         errors.push(FieldError::required(&path.child("capacity"), ""));
+    }
+    if capacity != ["storage"] {
+        let path = path.child("capacity");
+        errors.push(FieldError::not_supported(&path, spec["capacity"].clone(), &["storage"]));
     }
     for (name, amount) in entries(&spec["capacity"]) {
         check_amount(errors, &path.child("capacity").key(name), name, amount);
+    }
+    let is_source = |name: &str| VOLUME_SOURCES.contains(&name);
+    if !entries(spec).any(|(name, source)| is_source(name) && source.is_object()) {
+        errors.push(FieldError::required(&path, "must specify a volume type"));
     }
     let policies = ["Delete", "Recycle", "Retain"];
     let policy = "persistentVolumeReclaimPolicy";
