@@ -20,6 +20,9 @@ Tasks:
                         with FILE, run that one input and stop
   bench check [--quick] [--runs N] [--threads N] [--only MODEL] [--json]
                         measure the checker against stateright, model by model; takes minutes unless --quick
+  envtest               build kube-apiserver, etcd and kubectl unless they are there, and print where they are
+  conformance [--only NAME] [--against model,server,kubernetes] [--list] [--record]
+                        perform the request scripts against each, and say where they differ from Kubernetes
 
 Examples:
   cargo xtask ci && cargo xtask test     what .ci/run does
@@ -50,6 +53,13 @@ pub(crate) enum Task {
     Fuzz(FuzzPlan),
     /// Compare with others.
     Bench(BenchPlan),
+    /// Provide a real API server.
+    Envtest,
+    /// Compare with a real API server.
+    Conformance {
+        /// What the runner is to be told.
+        arguments: Vec<String>,
+    },
 }
 
 /// What to fuzz, and for how long.
@@ -82,6 +92,10 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Task> {
         [] | ["help"] => Ok(Task::Help),
         ["ci"] => Ok(Task::Ci),
         ["layering"] => Ok(Task::Layering),
+        ["envtest"] => Ok(Task::Envtest),
+        ["conformance", rest @ ..] => {
+            Ok(Task::Conformance { arguments: rest.iter().map(|argument| (*argument).to_owned()).collect() })
+        }
         ["test"] => Ok(Task::Test { pure: false }),
         ["test", "--pure"] => Ok(Task::Test { pure: true }),
         ["types", swagger] if !swagger.starts_with('-') => Ok(Task::Types { swagger: swagger.into() }),
@@ -94,7 +108,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Task> {
             Ok(Task::Bench(BenchPlan { name: (*name).to_owned(), arguments }))
         }
         ["bench", ..] => bail!("`bench` takes what to compare: cargo xtask bench check"),
-        [task @ ("ci" | "layering" | "test"), rest @ ..] => {
+        [task @ ("ci" | "layering" | "test" | "envtest"), rest @ ..] => {
             bail!("`{task}` does not take `{}`; see cargo xtask --help", rest.join(" "))
         }
         [task, ..] => bail!("there is no task `{task}`; see cargo xtask --help"),
@@ -149,6 +163,8 @@ mod tests {
             ("fuzz --help", Task::Help),
             ("ci", Task::Ci),
             ("layering", Task::Layering),
+            ("envtest", Task::Envtest),
+            ("conformance --list", Task::Conformance { arguments: vec!["--list".to_owned()] }),
             ("test", Task::Test { pure: false }),
             ("test --pure", Task::Test { pure: true }),
             ("types a/b.json", Task::Types { swagger: "a/b.json".into() }),
@@ -168,6 +184,7 @@ mod tests {
             ("build", "no task `build`"),
             ("ci --fast", "`ci` does not take `--fast`"),
             ("test --pur", "`test` does not take `--pur`"),
+            ("envtest now", "`envtest` does not take `now`"),
             ("types", "takes one file"),
             ("types a b", "takes one file"),
             ("fuzz --seconds", "takes a number"),

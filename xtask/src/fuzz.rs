@@ -37,7 +37,7 @@ pub(crate) fn run(root: &Path, plan: &FuzzPlan) -> Result<()> {
     let host = host()?;
     execute(
         cargo(&fuzz)
-            .args(["build", "--release", "--features", "libfuzzer", "--target", &host])
+            .args(["build", "--release", "--features", "libfuzzer,server", "--target", &host])
             .env_remove("RUSTFLAGS")
             .env("CARGO_ENCODED_RUSTFLAGS", INSTRUMENTATION.join("\u{1f}")),
     )?;

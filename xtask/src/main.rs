@@ -3,6 +3,8 @@
 mod arguments;
 mod bench;
 mod ci;
+mod conformance;
+mod envtest;
 mod examples;
 mod fuzz;
 mod layering;
@@ -20,6 +22,7 @@ use arguments::Task;
 
 /// Where `cargo xtask types` writes to.
 const TYPES: &str = "crates/windlass-model/src/types/builtin.types";
+const MESSAGES: &str = "crates/windlass-model/src/protobuf/builtin.protobuf";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -40,11 +43,13 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Layering => layering::run(&root)?,
         Task::Test { pure } => test_run::run(&root, pure)?,
         Task::Types { swagger } => {
-            types::generate(&swagger, &root.join(TYPES))?;
-            println!("wrote {TYPES}");
+            types::generate(&swagger, &root.join(TYPES), &root.join(MESSAGES))?;
+            println!("wrote {TYPES} and {MESSAGES}");
         }
         Task::Fuzz(plan) => fuzz::run(&root, &plan)?,
         Task::Bench(plan) => bench::run(&root, &plan)?,
+        Task::Conformance { arguments } => conformance::run(&root, &arguments)?,
+        Task::Envtest => envtest::run(&root)?,
     }
     Ok(())
 }

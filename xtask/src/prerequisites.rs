@@ -38,11 +38,14 @@ pub(crate) fn prepare(wanted: &'static [Prerequisite]) -> Result<Vec<&'static st
     if missing.is_empty() {
         return Ok(Vec::new());
     }
-    let machine = Machine {
-        can_install: Path::new("/etc/debian_version").exists() && is_root(),
-        is_ci: std::env::var("CI").is_ok_and(|value| value == "true"),
-    };
+    let machine =
+        Machine { can_install: Path::new("/etc/debian_version").exists() && is_root(), is_ci: is_ci() };
     decide(&missing, machine, install)
+}
+
+/// Whether nothing may be skipped.
+pub(crate) fn is_ci() -> bool {
+    std::env::var("CI").is_ok_and(|value| value == "true")
 }
 
 fn decide(
@@ -70,7 +73,8 @@ fn decide(
     Ok(missing.iter().flat_map(|prerequisite| prerequisite.tests).copied().collect())
 }
 
-fn install(packages: &[&str]) -> Result<()> {
+/// Installs Debian packages.
+pub(crate) fn install(packages: &[&str]) -> Result<()> {
     run(Command::new("apt-get").args(["update", "-qq"]))?;
     run(Command::new("apt-get")
         .args(["install", "-qq", "-y", "--no-install-recommends"])
@@ -84,7 +88,8 @@ pub(crate) fn is_on_path(program: &str) -> bool {
     std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
 }
 
-fn is_root() -> bool {
+/// Whether packages can be installed by whom this runs as.
+pub(crate) fn is_root() -> bool {
     output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
 }
 

@@ -1,13 +1,14 @@
 //! `cargo xtask test`: all tests, and one line at the end that says how it went.
 
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::prerequisites::{PREREQUISITES, prepare};
+use crate::envtest;
+use crate::prerequisites::{self, PREREQUISITES, prepare};
 use crate::process::{cargo, shown};
 use crate::workspace;
 
@@ -20,11 +21,19 @@ struct Summary {
     filtered_out: u64,
 }
 
+/// Tests that need the real kubectl or kube-apiserver, by a part of their names.
+const NEED_KUBERNETES: &[&str] = &["kubectl::"];
+
 /// Runs the tests of the workspace and the seeds of the fuzz targets, or the tests of the pure crates alone.
 pub(crate) fn run(root: &Path, pure: bool) -> Result<()> {
     let start = Instant::now();
-    let skipped = prepare(PREREQUISITES)?;
-    let mut commands = vec![workspace_tests(root, pure, &skipped)?];
+    let mut skipped = prepare(PREREQUISITES)?;
+    let assets = if pure { None } else { kubernetes(root, &mut skipped)? };
+    let mut tests = workspace_tests(root, pure, &skipped)?;
+    if let Some(assets) = &assets {
+        tests.env(envtest::VARIABLE, assets);
+    }
+    let mut commands = vec![tests];
     if !pure {
         let mut seeds = cargo(&root.join("fuzz"));
         seeds.args(["test", "--no-fail-fast"]);
@@ -40,6 +49,20 @@ pub(crate) fn run(root: &Path, pure: bool) -> Result<()> {
         bail!("see above for what failed, and run it by itself with `cargo test -p PACKAGE NAME`");
     }
     Ok(())
+}
+
+/// The folder with a real kube-apiserver and kubectl. Where it cannot be had, the tests that need it are skipped; but
+/// nothing is with `CI=true`.
+fn kubernetes(root: &Path, skipped: &mut Vec<&'static str>) -> Result<Option<PathBuf>> {
+    match envtest::provide(root) {
+        Ok(assets) => Ok(Some(assets)),
+        Err(error) if prerequisites::is_ci() => Err(error),
+        Err(error) => {
+            eprintln!("tests with a real kubectl and kube-apiserver are skipped: {error:#}");
+            skipped.extend(NEED_KUBERNETES);
+            Ok(None)
+        }
+    }
 }
 
 fn workspace_tests(root: &Path, pure: bool, skipped: &[&str]) -> Result<Command> {

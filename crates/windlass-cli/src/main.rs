@@ -3,10 +3,14 @@
 mod check;
 mod demo;
 mod replay;
+mod serve;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// Kubernetes controllers that are right: write one as a state machine, check every crash, run it anywhere.
 #[derive(Parser)]
@@ -25,6 +29,7 @@ enum Command {
     Demo,
     Check(check::CheckArguments),
     Replay(replay::ReplayArguments),
+    Serve(serve::ServeArguments),
 }
 
 fn main() -> ExitCode {
@@ -38,6 +43,7 @@ fn main() -> ExitCode {
         },
         Command::Check(arguments) => check::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
+        Command::Serve(arguments) => serve::run(&arguments),
     };
     // For a check, 1 means that something is violated; what it could not even start with is 2, as for usage.
     result.unwrap_or_else(|error| {

@@ -1,0 +1,189 @@
+//! A real kube-apiserver with its etcd, started for a test and stopped with it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, KeyUsagePurpose};
+
+use crate::access::Access;
+use crate::process::{Folder, Program, free_port};
+use crate::target::http::HttpTarget;
+
+/// The variable that names the folder with `kube-apiserver`, `etcd` and `kubectl`.
+pub const VARIABLE: &str = "KUBEBUILDER_ASSETS";
+
+/// Who holds this token may do everything.
+const TOKEN: &str = "windlass-admin";
+const READY_WITHIN: Duration = Duration::from_secs(120);
+const ASK_EVERY: Duration = Duration::from_millis(20);
+/// A port that was free may be taken by the time it is used.
+const TRIES: usize = 3;
+
+/// Whether what is written survives a loss of power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// Every write reaches the disk: for benchmarks.
+    Durable,
+    /// Nothing waits for the disk: for tests.
+    Fast,
+}
+
+/// A running kube-apiserver. Both processes end, and their folder goes, when this is dropped.
+#[derive(Debug)]
+pub struct Kubernetes {
+    access: Access,
+    assets: PathBuf,
+    // The order matters: the API server ends before its store, and the folder goes last.
+    api_server: Program,
+    etcd: Program,
+    folder: Folder,
+}
+
+/// The folder that the environment names, if it names one.
+pub fn assets() -> Option<PathBuf> {
+    std::env::var_os(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+impl Kubernetes {
+    /// Starts a server for tests from the programs that `KUBEBUILDER_ASSETS` names, and waits until it is ready.
+    ///
+    /// It runs without other controllers: nothing collects garbage, empties namespaces or makes service accounts.
+    ///
+    /// # Errors
+    /// If the variable is not set, a program does not start, or the server is not ready within two minutes.
+    pub fn start() -> Result<Self> {
+        let assets = assets();
+        let assets = assets.with_context(|| format!("{VARIABLE} is not set: see `cargo xtask envtest`"))?;
+        Self::start_from(&assets, Durability::Fast)
+    }
+
+    /// Starts a server from the programs in a folder.
+    ///
+    /// # Errors
+    /// If a program does not start, or the server is not ready within two minutes.
+    pub fn start_from(assets: &Path, durability: Durability) -> Result<Self> {
+        let mut outcome = Self::try_start(assets, durability);
+        for _ in 1..TRIES {
+            if outcome.is_ok() {
+                break;
+            }
+            outcome = Self::try_start(assets, durability);
+        }
+        outcome
+    }
+
+    fn try_start(assets: &Path, durability: Durability) -> Result<Self> {
+        let folder = Folder::new("kubernetes")?;
+        let ca_pem = write_credentials(folder.path())?;
+        let (etcd_port, port) = (free_port()?, free_port()?);
+        let etcd = start_etcd(assets, folder.path(), etcd_port, durability)?;
+        let api_server = start_api_server(assets, folder.path(), etcd_port, port)?;
+        let access = Access { url: format!("https://127.0.0.1:{port}"), token: TOKEN.to_owned(), ca_pem };
+        fs::write(folder.path().join("kubeconfig"), access.kubeconfig())?;
+        let mut kubernetes = Kubernetes { access, assets: assets.to_owned(), api_server, etcd, folder };
+        kubernetes.wait_until_ready()?;
+        Ok(kubernetes)
+    }
+
+    fn wait_until_ready(&mut self) -> Result<()> {
+        let client = HttpTarget::new("kubernetes", &self.access)?;
+        let start = Instant::now();
+        loop {
+            self.etcd.check()?;
+            self.api_server.check()?;
+            match client.get("/readyz") {
+                Ok(answer) if answer.code == 200 => return Ok(()),
+                _ if start.elapsed() < READY_WITHIN => thread::sleep(ASK_EVERY),
+                Ok(answer) => bail!("kube-apiserver is not ready: {}", answer.text()),
+                Err(error) => {
+                    bail!("kube-apiserver is not ready: {error:#}\n{}", self.api_server.last_words())
+                }
+            }
+        }
+    }
+
+    /// How to reach it, as an administrator.
+    pub fn access(&self) -> &Access {
+        &self.access
+    }
+
+    /// A kubeconfig for an administrator.
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.folder.path().join("kubeconfig")
+    }
+
+    /// The kubectl of the same version.
+    pub fn kubectl(&self) -> PathBuf {
+        self.assets.join("kubectl")
+    }
+
+    /// The process ids of kube-apiserver and etcd.
+    pub fn process_ids(&self) -> (u32, u32) {
+        (self.api_server.id(), self.etcd.id())
+    }
+}
+
+fn start_etcd(assets: &Path, folder: &Path, port: u16, durability: Durability) -> Result<Program> {
+    let url = format!("http://127.0.0.1:{port}");
+    let mut command = Command::new(assets.join("etcd"));
+    command.arg("--data-dir").arg(folder.join("etcd"));
+    command.args(["--listen-client-urls", &url, "--advertise-client-urls", &url]);
+    command.args(["--listen-peer-urls", "http://127.0.0.1:0", "--log-level", "warn"]);
+    if durability == Durability::Fast {
+        command.arg("--unsafe-no-fsync");
+    }
+    Program::start("etcd", &mut command, folder.join("etcd.log"), Stdio::null())
+}
+
+/// As controller-runtime's envtest starts it, so that results can be compared with what others see.
+fn start_api_server(assets: &Path, folder: &Path, etcd_port: u16, port: u16) -> Result<Program> {
+    let path = |name: &str| folder.join(name).display().to_string();
+    let flags = [
+        ("etcd-servers", format!("http://127.0.0.1:{etcd_port}")),
+        ("bind-address", "127.0.0.1".to_owned()),
+        ("secure-port", port.to_string()),
+        ("cert-dir", path("certs")),
+        ("tls-cert-file", path("server.crt")),
+        ("tls-private-key-file", path("server.key")),
+        ("token-auth-file", path("tokens.csv")),
+        ("authorization-mode", "RBAC".to_owned()),
+        ("service-account-issuer", "https://kubernetes.default.svc".to_owned()),
+        ("service-account-key-file", path("accounts.pub")),
+        ("service-account-signing-key-file", path("accounts.key")),
+        ("service-cluster-ip-range", "10.0.0.0/24".to_owned()),
+        // Nobody makes the accounts that this plugin would ask for.
+        ("disable-admission-plugins", "ServiceAccount".to_owned()),
+        ("allow-privileged", "true".to_owned()),
+    ];
+    let mut command = Command::new(assets.join("kube-apiserver"));
+    command.args(flags.iter().map(|(name, value)| format!("--{name}={value}")));
+    Program::start("kube-apiserver", &mut command, folder.join("kube-apiserver.log"), Stdio::null())
+}
+
+/// Writes the server's certificate, the key of its tokens and its administrator; returns whom to trust.
+fn write_credentials(folder: &Path) -> Result<String> {
+    let ca_key = KeyPair::generate().context("cannot make a key")?;
+    let mut ca = CertificateParams::new(Vec::new()).context("cannot describe a certificate")?;
+    ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    ca.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+    let ca_pem = ca.self_signed(&ca_key).context("cannot sign a certificate")?.pem();
+    let key = KeyPair::generate().context("cannot make a key")?;
+    let names = vec!["127.0.0.1".to_owned(), "localhost".to_owned()];
+    let server = CertificateParams::new(names).context("cannot describe a certificate")?;
+    let server = server.signed_by(&key, &Issuer::from_params(&ca, &ca_key));
+    let accounts = KeyPair::generate().context("cannot make a key")?;
+    for (name, contents) in [
+        ("server.crt", server.context("cannot sign a certificate")?.pem()),
+        ("server.key", key.serialize_pem()),
+        ("accounts.key", accounts.serialize_pem()),
+        ("accounts.pub", accounts.public_key_pem()),
+        ("tokens.csv", format!("{TOKEN},admin,admin,system:masters\n")),
+    ] {
+        fs::write(folder.join(name), contents).with_context(|| format!("cannot write {name}"))?;
+    }
+    Ok(ca_pem)
+}

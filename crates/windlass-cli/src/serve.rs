@@ -1,0 +1,151 @@
+//! `windlass serve`: the embedded API server, until it is told to stop.
+
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use tokio::signal::unix::{SignalKind, signal};
+use windlass_server::{AuthorizationMode, Server, ServerOptions, TlsSource, store};
+
+/// Run a Kubernetes API server in this process: no containers, no etcd, ready in milliseconds.
+///
+/// kubectl and every client library can use it. When it is ready, the first line on standard output is
+/// `ready https://ADDRESS:PORT`; everything else goes to standard error. SIGTERM and Ctrl-C end it.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  windlass serve --write-kubeconfig kubeconfig              in memory, on port 6443 of this machine
+  kubectl --kubeconfig kubeconfig get namespaces            from another terminal
+  windlass serve --data DIR --listen 127.0.0.1:0            durable, on a free port
+  windlass serve --check DIR                                what is in a folder, and is it whole")]
+pub(crate) struct ServeArguments {
+    /// Where to listen; port 0 takes a free one. An address that other machines can reach needs TLS.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:6443")]
+    listen: SocketAddr,
+    /// Keep everything in this folder; without it, everything is gone when the server ends.
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Write a kubeconfig that works as it is.
+    #[arg(long, value_name = "FILE")]
+    write_kubeconfig: Option<PathBuf>,
+    /// Who may do what: all who have the token everything, or what RBAC rules say.
+    #[arg(long, value_enum, default_value_t = Authorization::AlwaysAllow)]
+    authorization: Authorization,
+    /// A certificate chain to show instead of a generated one (PEM).
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The key of the certificate (PEM).
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// A further name or address that the generated certificate is for; may be given several times.
+    #[arg(long = "tls-name", value_name = "NAME", conflicts_with = "tls_cert")]
+    tls_names: Vec<String>,
+    /// Give each namespace a service account and the certificate authority, as a controller manager does.
+    #[arg(long)]
+    service_accounts: bool,
+    /// Speak plain HTTP, on this machine only.
+    #[arg(long, conflicts_with_all = ["tls_cert", "tls_key"])]
+    insecure: bool,
+    /// Log as lines of JSON.
+    #[arg(long)]
+    json_logs: bool,
+    /// Only say what is in a data folder and whether it is whole; changes nothing.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["data", "write_kubeconfig", "listen", "insecure"])]
+    check: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Authorization {
+    AlwaysAllow,
+    Rbac,
+}
+
+pub(crate) fn run(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
+    if let Some(folder) = &arguments.check {
+        return check(folder);
+    }
+    start_logs(arguments.json_logs);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the threads of the server")?;
+    runtime.block_on(serve(arguments))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// To standard error, so that standard output stays what scripts expect.
+fn start_logs(json: bool) {
+    let filter = tracing_subscriber::EnvFilter::try_from_env("WINDLASS_LOG")
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
+    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+    if json { logs.json().init() } else { logs.with_target(false).init() }
+}
+
+async fn serve(arguments: &ServeArguments) -> anyhow::Result<()> {
+    // Asked for before the server starts, so that none is missed.
+    let mut terminated = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
+    let mut interrupted = signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?;
+    let server = Server::start(options(arguments)).await?;
+    if let Some(file) = &arguments.write_kubeconfig {
+        server.kubeconfig().write(file)?;
+        tracing::info!("kubeconfig: {}", file.display());
+    }
+    announce(&server)?;
+    tokio::select! {
+        _ = terminated.recv() => {}
+        _ = interrupted.recv() => {}
+    }
+    tracing::info!("ending");
+    server.shutdown().await;
+    Ok(())
+}
+
+fn announce(server: &Server) -> anyhow::Result<()> {
+    let mut output = io::stdout().lock();
+    writeln!(output, "ready {}", server.url())
+        .and_then(|()| output.flush())
+        .context("cannot say that it is ready")
+}
+
+fn options(arguments: &ServeArguments) -> ServerOptions {
+    let tls = match (&arguments.tls_cert, &arguments.tls_key) {
+        (Some(certificate), Some(key)) => {
+            TlsSource::Files { certificate: certificate.clone(), key: key.clone() }
+        }
+        _ if arguments.insecure => TlsSource::Off,
+        _ => TlsSource::Generated,
+    };
+    ServerOptions {
+        listen: arguments.listen,
+        data: arguments.data.clone(),
+        tls,
+        names: arguments.tls_names.clone(),
+        service_accounts: arguments.service_accounts,
+        authorization: match arguments.authorization {
+            Authorization::AlwaysAllow => AuthorizationMode::AlwaysAllow,
+            Authorization::Rbac => AuthorizationMode::Rbac,
+        },
+        ..ServerOptions::default()
+    }
+}
+
+/// Says what a data folder holds. The exit code is 1 if anything in it is wrong.
+fn check(folder: &Path) -> anyhow::Result<ExitCode> {
+    let inspection = store::inspect(folder)?;
+    let mut output = io::stdout().lock();
+    writeln!(output, "{}, {} bytes", inspection.file.display(), inspection.file_bytes)?;
+    let (version, oldest) = (inspection.version, inspection.compacted);
+    writeln!(output, "version {version}; watches can resume after version {oldest}")?;
+    for (group, plural, count) in &inspection.objects {
+        let dot = if group.is_empty() { "" } else { "." };
+        writeln!(output, "{count:>10} {plural}{dot}{group}")?;
+    }
+    for problem in &inspection.problems {
+        writeln!(output, "damaged: {problem}")?;
+    }
+    let whole = inspection.problems.is_empty();
+    writeln!(output, "{}", if whole { "everything is whole" } else { "restore it from a copy" })?;
+    Ok(if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,9 @@
+//! `windlass serve` as a process, driven by the clients that people use.
+
+mod crash;
+mod kube_rs;
+mod kubectl;
+mod lifecycle;
+mod operations;
+mod rbac;
+mod served;

@@ -1,0 +1,30 @@
+//! The objects that every cluster has, written on first start.
+
+use windlass_model::authorization::bootstrap_requests;
+use windlass_model::{Request, cluster, handle};
+
+use crate::clock;
+use crate::http::gate::AuthorizationMode;
+use crate::store::Storage;
+
+/// Writes what is missing of them. The error says what was refused.
+pub(crate) async fn write_first_objects(storage: &Storage, mode: AuthorizationMode) -> Result<(), String> {
+    let mut requests: Vec<Request> = cluster::first_requests().collect();
+    if mode == AuthorizationMode::Rbac {
+        requests.extend(bootstrap_requests(&storage.snapshot()));
+    }
+    for request in requests {
+        write(storage, &request).await?;
+    }
+    Ok(())
+}
+
+async fn write(storage: &Storage, request: &Request) -> Result<(), String> {
+    let judged = storage.write(|newest| handle(newest, newest.types(), clock::now(), request)).await;
+    let effect = judged.map_err(|error| error.to_string())?;
+    match effect.response.failure() {
+        // On every start but the first they are there.
+        Some(status) if status.code != 409 => Err(status.message.clone()),
+        _ => Ok(()),
+    }
+}

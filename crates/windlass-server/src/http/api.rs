@@ -1,0 +1,269 @@
+//! The one entry of every request: who asks, may they, what for, and the answer.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Instant;
+
+use hyper::Request as HttpRequest;
+use hyper::body::Incoming;
+use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, USER_AGENT};
+use hyper::http::request::Parts;
+use tokio::sync::{Semaphore, SemaphorePermit};
+use windlass_model::http::{Format, HttpParts, NO_SUCH_PAGE, Output, Parsed, has_no_page, parse, present};
+use windlass_model::list::{ContinueToken, list_from};
+use windlass_model::{Effect, Reason, Request, Response, Status, TypeInfo, Types, Verb, handle};
+
+use crate::clock;
+use crate::closing::Closing;
+use crate::http::answer::{Answer, AnswerBody, JSON, add_warnings, of_bytes, of_status, of_value, with_body};
+use crate::http::gate::{Gate, Guest};
+use crate::http::guarded::Guarded;
+use crate::http::texts::{Texts, pieces};
+use crate::http::watch::Watch;
+use crate::http::{about, body, documents, health};
+use crate::limits::Limits;
+use crate::metrics::{About, Metrics, RequestKind};
+use crate::store::{Snapshot, Storage, WriteError};
+
+/// Everything that answering a request takes.
+pub(crate) struct Api {
+    pub(crate) storage: Storage,
+    pub(crate) metrics: Metrics,
+    pub(crate) limits: Limits,
+    pub(crate) documents: documents::Documents,
+    pub(crate) gate: Gate,
+    /// Where clients reach the server.
+    pub(crate) url: String,
+    pub(crate) closing: Closing,
+    pub(crate) reads: Semaphore,
+    pub(crate) writes: Semaphore,
+}
+
+impl Api {
+    /// Answers any request at all.
+    pub(crate) async fn answer(self: &Arc<Self>, request: HttpRequest<Incoming>) -> Answer {
+        let started = Instant::now();
+        let (parts, body) = request.into_parts();
+        let snapshot = self.storage.snapshot();
+        let about = about::of(&parts, snapshot.types());
+        let routed = Guarded::new(self.route(&parts, body, &snapshot, &about)).await;
+        let answer = match routed.unwrap_or_else(|| Err(fault())) {
+            Ok(answer) => answer,
+            Err(status) => of_status(&status, Format::Json),
+        };
+        let (code, took) = (answer.status().as_u16(), started.elapsed());
+        self.metrics.answered(&about, code, took);
+        tracing::debug!(
+            method = %parts.method, path = parts.uri.path(), code, took_ms = took.as_secs_f64() * 1e3, "answered"
+        );
+        answer
+    }
+
+    async fn route(
+        self: &Arc<Self>,
+        parts: &Parts,
+        body: Incoming,
+        snapshot: &Snapshot,
+        about: &About,
+    ) -> Result<Answer, Status> {
+        if let Some(answer) = health::answer(self, parts) {
+            return Ok(answer);
+        }
+        let guest = self.gate.admit(parts, &self.storage, snapshot)?;
+        if let Some(answer) = health::answer_guest(self, parts) {
+            return Ok(answer);
+        }
+        if let Some(answer) = self.documents.answer(snapshot.types(), parts) {
+            return Ok(answer);
+        }
+        if has_no_page(parts.uri.path(), snapshot.types()) {
+            return Ok(of_bytes(404, "text/plain; charset=utf-8", NO_SUCH_PAGE));
+        }
+        let _permit = self.admit(about)?;
+        let content_type = header(&parts.headers, &CONTENT_TYPE);
+        let body = body::read(body, self.limits.body_patience).await?;
+        let body = body::as_json(body, content_type)?;
+        let parsed = parse(
+            &HttpParts {
+                method: parts.method.as_str(),
+                path: parts.uri.path(),
+                query: parts.uri.query().unwrap_or_default(),
+                content_type,
+                accept: header(&parts.headers, &ACCEPT),
+                user_agent: header(&parts.headers, &USER_AGENT),
+                body: &body,
+            },
+            snapshot.types(),
+        )?;
+        let format = parsed.format;
+        let answer = self.perform(&guest, parsed, snapshot, about).await;
+        Ok(answer.unwrap_or_else(|status| of_status(&status, format)))
+    }
+
+    /// A place among the requests that are being answered; watches need none, since they last.
+    fn admit(&self, about: &About) -> Result<Option<(SemaphorePermit<'_>, crate::metrics::Guard)>, Status> {
+        let (places, kind) = match about.verb {
+            "WATCH" => return Ok(None),
+            "GET" | "LIST" => (&self.reads, RequestKind::readOnly),
+            _ => (&self.writes, RequestKind::mutating),
+        };
+        match places.try_acquire() {
+            Ok(permit) => Ok(Some((permit, self.metrics.in_flight(kind)))),
+            Err(_) => Err(too_many_requests()),
+        }
+    }
+
+    async fn perform(
+        self: &Arc<Self>,
+        guest: &Guest,
+        parsed: Parsed,
+        snapshot: &Snapshot,
+        about: &About,
+    ) -> Result<Answer, Status> {
+        let info = snapshot.types().get(&parsed.request.resource).cloned();
+        match (parsed.watch.clone(), info) {
+            (Some(options), Some(info)) => self.watch(parsed, options, info, about),
+            (None, Some(info)) if is_plain_list(&parsed) => self.list(&parsed, &info, snapshot),
+            (_, info) if parsed.request.verb.is_write() => self.write(guest, parsed, info).await,
+            (_, info) => {
+                let effect = judge(snapshot, snapshot.types(), &parsed.request);
+                Ok(self.encode(&parsed, info.as_deref(), &effect.response))
+            }
+        }
+    }
+
+    /// A list whose items go out as they are stored.
+    fn list(&self, parsed: &Parsed, info: &TypeInfo, snapshot: &Snapshot) -> Result<Answer, Status> {
+        let older = self.older_snapshot(&parsed.request, snapshot);
+        let snapshot = older.as_ref().unwrap_or(snapshot);
+        let texts = Texts::of(snapshot, info);
+        let list = list_from(&texts, info, &parsed.request)?;
+        if list.continue_token.is_some() {
+            self.storage.pin(snapshot);
+        }
+        let mut answer = with_body(200, JSON, AnswerBody::Pieces(Box::new(pieces(list))));
+        add_warnings(&mut answer, &parsed.warnings);
+        add_warnings(&mut answer, info.deprecation.as_slice());
+        Ok(answer)
+    }
+
+    /// The state that the pages of one list share, or that a client asks for by its version.
+    fn older_snapshot(&self, request: &Request, newest: &Snapshot) -> Option<Snapshot> {
+        let options = &request.options;
+        let token = options.continue_token.as_deref().and_then(|token| ContinueToken::decode(token).ok());
+        let version = match token {
+            Some(token) => token.version?,
+            None if options.limit > 0 || options.resource_version_match.as_deref() == Some("Exact") => {
+                options.resource_version.as_deref()?.parse().ok()?
+            }
+            None => return None,
+        };
+        if version == newest.version() { None } else { self.storage.at(version) }
+    }
+
+    fn watch(
+        self: &Arc<Self>,
+        parsed: Parsed,
+        options: windlass_model::watch::WatchOptions,
+        info: Arc<TypeInfo>,
+        about: &About,
+    ) -> Result<Answer, Status> {
+        let (guard, events) = self.metrics.watch(about);
+        let stream = crate::http::watch::start(Watch {
+            storage: self.storage.clone(),
+            info,
+            request: parsed.request,
+            options,
+            output: parsed.output,
+            format: parsed.format,
+            closing: self.closing.clone(),
+            stall_patience: self.limits.stall_patience,
+            sent: Box::new(move |count| {
+                let _open = &guard;
+                events.inc_by(count as u64);
+            }),
+        })?;
+        let mut answer = with_body(200, parsed.format.watch_media_type(), AnswerBody::Stream(stream));
+        add_warnings(&mut answer, &parsed.warnings);
+        Ok(answer)
+    }
+
+    async fn write(
+        &self,
+        guest: &Guest,
+        parsed: Parsed,
+        info: Option<Arc<TypeInfo>>,
+    ) -> Result<Answer, Status> {
+        let request = &parsed.request;
+        let snapshot = self.storage.snapshot();
+        if let Some(response) = self.gate.review(guest, &snapshot, request) {
+            return Ok(self.encode(&parsed, info.as_deref(), &response));
+        }
+        let judge = |newest: &Snapshot| {
+            let effect = judge(newest, newest.types(), request);
+            guest.check_escalation(newest, request, effect)
+        };
+        let effect = if request.options.dry_run {
+            judge(&snapshot)
+        } else {
+            let judged = self.storage.write(judge).await;
+            judged.map_err(|error| storage_failure(&error))?
+        };
+        Ok(self.encode(&parsed, info.as_deref(), &effect.response))
+    }
+
+    fn encode(&self, parsed: &Parsed, info: Option<&TypeInfo>, response: &Response) -> Answer {
+        let value = match info {
+            Some(info) => present(response, parsed.output, info, clock::now()),
+            None => response.to_value(),
+        };
+        let mut answer = match response.failure() {
+            Some(status) => of_status(status, parsed.format),
+            None => of_value(response.code, parsed.format, &value),
+        };
+        add_warnings(&mut answer, &parsed.warnings);
+        add_warnings(&mut answer, &response.warnings);
+        answer
+    }
+}
+
+/// Lists that need not be looked into go out as text.
+fn is_plain_list(parsed: &Parsed) -> bool {
+    let request = &parsed.request;
+    request.verb == Verb::List
+        && request.subresource.is_none()
+        && request.name.is_none()
+        && parsed.output == Output::Object
+        && parsed.format == Format::Json
+}
+
+/// What the rules say to a request. Should they have a fault, the client hears of it and the store goes on.
+fn judge(snapshot: &Snapshot, types: &Types, request: &Request) -> Effect {
+    let judged = catch_unwind(AssertUnwindSafe(|| handle(snapshot, types, clock::now(), request)));
+    judged.unwrap_or_else(|_| fault().into())
+}
+
+fn fault() -> Status {
+    Status::internal("the server has a fault and could not answer; its log says more")
+}
+
+fn storage_failure(error: &WriteError) -> Status {
+    tracing::error!(%error, "a write was not stored");
+    let code = if matches!(error, WriteError::Full(_)) { 507 } else { 500 };
+    Status::failure(code, Reason::InternalError, format!("the write was not stored: {error}"))
+}
+
+fn too_many_requests() -> Status {
+    let message = "the server has received too many requests and has asked us to try again later";
+    let mut status = Status::failure(429, Reason::TooManyRequests, message);
+    status.details = Some(windlass_model::status::Details {
+        retry_after_seconds: Some(1),
+        ..windlass_model::status::Details::default()
+    });
+    status
+}
+
+/// A header as text, if it is there and is text.
+pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}

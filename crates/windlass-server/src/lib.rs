@@ -1,0 +1,18 @@
+//! A Kubernetes API server in one process: the rules of [`windlass_model`] over HTTP, on a durable store.
+//!
+//! Start with [`Server::start`].
+
+pub mod auth;
+mod bootstrap;
+mod clock;
+mod closing;
+mod http;
+mod limits;
+mod loops;
+mod metrics;
+mod server;
+pub mod store;
+
+pub use http::gate::AuthorizationMode;
+pub use limits::Limits;
+pub use server::{Server, ServerOptions, StartError, TlsSource};

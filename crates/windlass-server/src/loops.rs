@@ -1,0 +1,159 @@
+//! What the cluster does by itself: the model says what is to be done next, and this does it.
+//!
+//! Each change is looked at once, and costs no more than what it concerns; everything is looked at on start, and
+//! when the types have changed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::sleep;
+use windlass_model::{
+    Change, Key, Request, authentication, authorization, definitions, gc, handle, namespaces,
+};
+
+use crate::clock;
+use crate::closing::Closing;
+use crate::http::api::Api;
+use crate::store::{Feed, Record, Snapshot};
+
+/// So long after a write that could not be stored, everything is looked at again.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// The cluster's own controllers.
+pub(crate) struct Loops {
+    pub(crate) api: Arc<Api>,
+    /// The certificate authority of the server, as PEM.
+    pub(crate) authority: Option<String>,
+    /// Whether each namespace gets a service account.
+    pub(crate) service_accounts: bool,
+}
+
+/// What there is to look at.
+enum Look<'a> {
+    Everything,
+    Changes(&'a [Change]),
+}
+
+/// Some step could not be stored.
+struct NotStored;
+
+/// Lets them work until the server ends.
+pub(crate) async fn run(loops: Loops, mut closing: Closing) {
+    tokio::select! {
+        () = loops.work() => {}
+        () = closing.wait() => {}
+    }
+}
+
+impl Loops {
+    async fn work(&self) {
+        loop {
+            let feed = self.everything().await;
+            if let Ok(feed) = feed {
+                self.follow(feed).await;
+            }
+            sleep(RETRY).await;
+        }
+    }
+
+    /// Looks at everything, and returns the changes from there on.
+    async fn everything(&self) -> Result<Feed, NotStored> {
+        let snapshot = self.api.storage.snapshot();
+        let feed = self.api.storage.feed_of_all(snapshot.version()).map_err(|_| NotStored)?;
+        self.perform(self.next_requests(&snapshot, &Look::Everything)).await?;
+        Ok(feed)
+    }
+
+    /// Looks at each change until something goes wrong.
+    async fn follow(&self, mut feed: Feed) {
+        while let Ok(records) = feed.next().await {
+            let interesting = records.iter().filter(|record| self.is_interesting(record));
+            let changes: Vec<Change> = interesting.map(|record| record.to_change()).collect();
+            if changes.is_empty() {
+                continue;
+            }
+            let snapshot = self.api.storage.snapshot();
+            let redefined = changes.iter().any(|change| is_definition(&change.key));
+            let look = if redefined { Look::Everything } else { Look::Changes(&changes) };
+            if self.perform(self.next_requests(&snapshot, &look)).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Most writes are to objects that have no owner and stay: there is nothing to do about them.
+    fn is_interesting(&self, record: &Record) -> bool {
+        let mut objects = record.before.iter().chain(&record.after);
+        record.after.is_none()
+            || objects.any(|object| object.is_deleting() || object.is_owned())
+            || match &*record.key.plural {
+                definitions::PLURAL | "clusterroles" | "namespaces" | "secrets" | "serviceaccounts" => true,
+                "configmaps" => self.service_accounts,
+                _ => false,
+            }
+    }
+
+    fn next_requests(&self, snapshot: &Snapshot, look: &Look<'_>) -> Vec<Request> {
+        let types = snapshot.types();
+        let mut requests = Vec::new();
+        if look.concerns(|key| {
+            is_definition(key) || types.any_version(&key.group, &key.plural).is_none_or(is_custom)
+        }) {
+            requests.extend(definitions::next_requests(snapshot, types, clock::now()));
+        }
+        if look.concerns(|key| &*key.plural == "clusterroles") {
+            requests.extend(authorization::next_requests(snapshot));
+        }
+        let authority = self.authority.as_deref();
+        if look.concerns(|key| matches!(&*key.plural, "secrets" | "serviceaccounts")) {
+            let secrets = authentication::missing_tokens(snapshot);
+            requests.extend(secrets.iter().map(|secret| self.api.gate.auth.fill(secret, authority)));
+        }
+        let accounts = |key: &Key| matches!(&*key.plural, "namespaces" | "serviceaccounts" | "configmaps");
+        if self.service_accounts && look.concerns(accounts) {
+            requests.extend(authentication::next_requests(snapshot, authority));
+        }
+        match look {
+            Look::Everything => {
+                requests.extend(namespaces::next_requests(snapshot, types));
+                requests.extend(gc::next_requests(snapshot, types));
+            }
+            Look::Changes(changes) => {
+                requests.extend(namespaces::requests_after(snapshot, types, changes));
+                let concerned = gc::concerned(snapshot, types, changes);
+                requests.extend(gc::requests_about(snapshot, types, concerned));
+            }
+        }
+        requests
+    }
+
+    async fn perform(&self, requests: Vec<Request>) -> Result<(), NotStored> {
+        for request in requests {
+            let storage = &self.api.storage;
+            let judged = storage.write(|newest| handle(newest, newest.types(), clock::now(), &request)).await;
+            if let Err(error) = judged {
+                tracing::warn!(%error, "a step of the cluster's own controllers was not stored");
+                return Err(NotStored);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Look<'_> {
+    /// Whether any object of this kind is to be looked at.
+    fn concerns(&self, is_kind: impl Fn(&Key) -> bool) -> bool {
+        match self {
+            Look::Everything => true,
+            Look::Changes(changes) => changes.iter().any(|change| is_kind(&change.key)),
+        }
+    }
+}
+
+fn is_definition(key: &Key) -> bool {
+    &*key.group == definitions::GROUP && &*key.plural == definitions::PLURAL
+}
+
+fn is_custom(info: &Arc<windlass_model::TypeInfo>) -> bool {
+    info.origin == windlass_model::types::Origin::Custom
+}

@@ -1,0 +1,55 @@
+//! A few objects as values, since every write to a namespace or of a custom type looks at the same ones.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
+
+use super::object::StoredObject;
+
+/// The text that the cached values were made of. A value takes several times as much.
+const MAX_TEXT_BYTES: usize = 1 << 20;
+
+/// Values by the version of the object, which is never given out twice. The oldest is forgotten first.
+#[derive(Debug, Default)]
+pub(crate) struct ParsedCache(Mutex<Entries>);
+
+#[derive(Debug, Default)]
+struct Entries {
+    values: HashMap<u64, Arc<Value>>,
+    /// Version and length of the text.
+    order: VecDeque<(u64, usize)>,
+    text_bytes: usize,
+}
+
+impl ParsedCache {
+    /// The value of an object.
+    pub(crate) fn parse(&self, object: &StoredObject) -> Arc<Value> {
+        if let Some(value) = self.entries().values.get(&object.version()) {
+            return value.clone();
+        }
+        let value = object.parse();
+        self.entries().insert(object, value.clone());
+        value
+    }
+
+    fn entries(&self) -> std::sync::MutexGuard<'_, Entries> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Entries {
+    fn insert(&mut self, object: &StoredObject, value: Arc<Value>) {
+        let length = object.text().len();
+        if length > MAX_TEXT_BYTES || self.values.insert(object.version(), value).is_some() {
+            return;
+        }
+        self.order.push_back((object.version(), length));
+        self.text_bytes += length;
+        while self.text_bytes > MAX_TEXT_BYTES {
+            let Some((oldest, length)) = self.order.pop_front() else { break };
+            self.values.remove(&oldest);
+            self.text_bytes -= length;
+        }
+    }
+}

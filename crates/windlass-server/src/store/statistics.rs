@@ -1,0 +1,24 @@
+//! Figures for metrics.
+
+use super::history::HistoryStatistics;
+
+/// What a store holds and has done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Group, plural and number of objects of each resource that has some.
+    pub objects: Vec<(String, String, usize)>,
+    /// The version of the newest change.
+    pub version: u64,
+    /// The recent changes.
+    pub history: HistoryStatistics,
+    /// Older versions that are kept for further pages of lists.
+    pub pinned_versions: usize,
+    /// How many times changes were made durable together; 0 in memory.
+    pub commits: u64,
+    /// How many times that failed.
+    pub failed_commits: u64,
+    /// How many writes were judged a second time, since what they looked at had changed in the meantime.
+    pub judged_twice: u64,
+    /// The size of the file; 0 in memory.
+    pub file_bytes: u64,
+}
