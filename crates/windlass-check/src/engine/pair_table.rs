@@ -29,7 +29,7 @@ pub(super) fn id_of(shard: usize, place: usize) -> u32 {
     (shard as u32) << PLACE_BITS | place as u32
 }
 
-const FIRST_SLOTS: usize = 64;
+const FIRST_GROUPS: usize = 16;
 
 /// The set.
 pub(super) struct PairTable {
@@ -46,9 +46,10 @@ struct Padded(Mutex<Shard>);
 impl PairTable {
     pub(super) fn new() -> Self {
         // Shards fill alike. If they began alike they would all grow at the same time, and be at their emptiest together.
-        let shard = |number| Padded(Mutex::new(Shard::new(FIRST_SLOTS + number * FIRST_SLOTS / 4 / SHARDS)));
-        let shards: Vec<Padded> = (0..SHARDS).map(shard).collect();
-        let bytes = SHARDS * (size_of::<Padded>() + FIRST_SLOTS * size_of::<u32>() * 9 / 8);
+        let shard = |number| Shard::new(FIRST_GROUPS + number * FIRST_GROUPS / 2 / SHARDS);
+        let shards: Vec<Shard> = (0..SHARDS).map(shard).collect();
+        let bytes = shards.iter().map(|shard| size_of::<Padded>() + shard.bytes()).sum::<usize>();
+        let shards = shards.into_iter().map(|shard| Padded(Mutex::new(shard))).collect();
         PairTable { shards, len: 0.into(), held: 0.into(), bytes: bytes.into() }
     }
 

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use super::pair_list::PairList;
 use super::pair_table::{PLACE_BITS, PLACE_MASK, SHARDS, id_of};
-use super::slots::Slots;
+use super::slots::{Group, Slots};
 
 /// So many look-ups wait for memory together: what they read stays close at hand until it is needed.
 pub(super) const TOUCHED_AT_ONCE: usize = 64;
@@ -30,7 +30,7 @@ impl Arrival {
     /// A place for it among so many.
     #[inline]
     pub(super) fn slot(&self, slots: usize) -> usize {
-        slot_of(self.hash, slots)
+        group_of(self.hash, slots)
     }
 }
 
@@ -48,65 +48,66 @@ pub(super) struct Shard {
 }
 
 impl Shard {
-    pub(super) fn new(slots: usize) -> Self {
-        let place_bits = place_bits(slots);
-        Shard { pairs: PairList::new(), slots: Slots::new(slots), place_bits, held: Vec::new() }
+    pub(super) fn new(groups: usize) -> Self {
+        let slots = Slots::new(groups);
+        let place_bits = place_bits(slots.len());
+        Shard { pairs: PairList::new(), slots, place_bits, held: Vec::new() }
     }
 
-    /// The place of the pair in a slot, if it may be the one with this hash.
-    #[inline]
-    fn place(&self, taken: u32, hash: u64) -> Option<usize> {
+    /// The places of the pairs in a group that may be the one with this hash.
+    #[inline(always)]
+    fn places(&self, group: &Group, hash: u64) -> impl Iterator<Item = usize> {
         let mask = (1 << self.place_bits) - 1;
-        let is_like = (taken ^ tag_of(hash, self.place_bits)) & !mask == 0;
-        if is_like { ((taken & mask) as usize).checked_sub(1) } else { None }
+        let mut like = group.like(tag_of(hash, self.place_bits), !mask);
+        std::iter::from_fn(move || {
+            let slot = like.trailing_zeros() as usize;
+            (like != 0).then(|| {
+                like &= like - 1;
+                (group.get(slot) & mask) as usize - 1
+            })
+        })
     }
 
     pub(super) fn bytes(&self) -> usize {
         self.pairs.bytes() + self.held.capacity() * size_of::<u64>() + self.slots.bytes()
     }
 
-    /// The place of a pair, or the slot where it belongs.
-    fn find(&self, pair: u64, hash: u64) -> Result<usize, usize> {
-        let mut slot = slot_of(hash, self.slots.len());
+    /// The place of a pair, if it is there.
+    fn find(&self, pair: u64, hash: u64) -> Option<usize> {
+        let mut number = group_of(hash, self.slots.groups());
         loop {
-            let taken = self.slots.get(slot);
-            if taken == 0 {
-                return Err(slot);
+            let group = self.slots.group(number);
+            let found = self.places(group, hash).find(|place| self.pairs.get(*place) == Some(pair));
+            if found.is_some() || group.has_room() {
+                return found;
             }
-            if let Some(place) = self.place(taken, hash)
-                && self.pairs.get(place) == Some(pair)
-            {
-                return Ok(place);
-            }
-            slot = self.slots.after(slot);
+            number = self.slots.after(number);
         }
     }
 
     /// The place of a pair, and whether it is new.
     pub(super) fn insert(&mut self, pair: u64, hash: u64) -> (usize, bool) {
-        match self.find(pair, hash) {
-            Ok(place) => (place, false),
-            Err(slot) => {
-                let place = self.pairs.len();
-                assert!(place < PLACE_MASK as usize, "the search stops before a shard is full");
-                self.pairs.push(pair);
-                self.slots.set(slot, tag_of(hash, self.place_bits) | (place as u32 + 1));
-                if self.pairs.len() * 5 > self.slots.len() * 4 {
-                    self.grow();
-                }
-                (place, true)
-            }
+        if let Some(place) = self.find(pair, hash) {
+            return (place, false);
         }
+        let place = self.pairs.len();
+        assert!(place < PLACE_MASK as usize, "the search stops before a shard is full");
+        self.pairs.push(pair);
+        fill_slot(&mut self.slots, hash, self.place_bits, place);
+        if self.pairs.len() * 8 > self.slots.len() * 7 {
+            self.grow();
+        }
+        (place, true)
     }
 
     /// Looks a few arrivals up. Returns by how many the number of pairs that are held back has changed.
     ///
-    /// First the slots of all are read, then the pairs that they name, and only then anything is decided: so these reads
+    /// First a slot of each is read, then the pairs that they name, and only then anything is decided: so these reads
     /// wait for memory together, and not one after the other.
     pub(super) fn arrive_together(&mut self, arrivals: &mut [Arrival], few: &[u32], shard: usize) -> isize {
         let mut slots = [0; TOUCHED_AT_ONCE];
         for (slot, index) in slots.iter_mut().zip(few) {
-            *slot = self.slots.get(slot_of(arrivals[*index as usize].hash, self.slots.len()));
+            *slot = self.slots.group(group_of(arrivals[*index as usize].hash, self.slots.groups())).get(0);
         }
         black_box(&slots);
         let mut places = [0; TOUCHED_AT_ONCE];
@@ -125,20 +126,12 @@ impl Shard {
         held
     }
 
-    /// The first place of a pair that may be the one with a hash. If there is none, the first of all, which is at hand.
+    /// The first place of a pair that may be the one with a hash, in the group where it most likely is. If there is none,
+    /// the first of all, which is at hand.
     #[inline]
     fn likely_place(&self, hash: u64) -> usize {
-        let mut slot = slot_of(hash, self.slots.len());
-        loop {
-            let taken = self.slots.get(slot);
-            if taken == 0 {
-                return 0;
-            }
-            if let Some(place) = self.place(taken, hash) {
-                return place;
-            }
-            slot = self.slots.after(slot);
-        }
+        let group = self.slots.group(group_of(hash, self.slots.groups()));
+        self.places(group, hash).next().unwrap_or(0)
     }
 
     /// Gives an arrival its number. Returns by how many the number of pairs that are held back has changed.
@@ -182,14 +175,15 @@ impl Shard {
         self.slots.grow();
         self.place_bits = place_bits(self.slots.len());
         for (place, pair) in self.pairs.iter().enumerate() {
-            let hash = hash(pair);
-            let mut slot = slot_of(hash, self.slots.len());
-            while self.slots.get(slot) != 0 {
-                slot = self.slots.after(slot);
-            }
-            self.slots.set(slot, tag_of(hash, self.place_bits) | (place as u32 + 1));
+            fill_slot(&mut self.slots, hash(pair), self.place_bits, place);
         }
     }
+}
+
+#[inline]
+fn fill_slot(slots: &mut Slots, hash: u64, place_bits: u32, place: usize) {
+    let group = group_of(hash, slots.groups());
+    slots.push(group, tag_of(hash, place_bits) | (place as u32 + 1));
 }
 
 /// Every bit of the result depends on every bit of the pair.
@@ -217,6 +211,8 @@ fn place_bits(slots: usize) -> u32 {
     (usize::BITS - slots.leading_zeros()).clamp(6, PLACE_BITS)
 }
 
-fn slot_of(hash: u64, slots: usize) -> usize {
-    (((hash >> 32) * slots as u64) >> 32) as usize
+/// The group of a hash among so many, and likewise for anything else.
+#[inline]
+fn group_of(hash: u64, groups: usize) -> usize {
+    (((hash >> 32) * groups as u64) >> 32) as usize
 }
