@@ -27,7 +27,8 @@ static VERSION_IN_TEXT: LazyLock<Regex> =
 /// Where in the source code of Kubernetes a scheme was made: it depends on how it was built.
 static SCHEME: LazyLock<Regex> = LazyLock::new(|| regex(r#" in scheme "[^"]*""#));
 /// A value of a type that is internal to Kubernetes, as JSON.
-static INTERNAL_VALUE: LazyLock<Regex> = LazyLock::new(|| regex(r"(Invalid|Unsupported) value: \{.*?\}: "));
+static INTERNAL_VALUE: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(Invalid|Unsupported) value: (?:\{.*?\}|\[\{.*?\}\]): "));
 /// The differences of two such values, line by line.
 static INTERNAL_DIFFERENCE: LazyLock<Regex> = LazyLock::new(|| regex(r"(?s)\n@@ .*"));
 /// All that is wrong with an object; the causes say the same one by one.

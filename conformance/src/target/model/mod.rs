@@ -97,7 +97,8 @@ impl ModelSession {
 
 impl Session for ModelSession {
     fn send(&mut self, sent: &Sent) -> Result<Answer> {
-        if http::has_no_page(sent.path.split('?').next().unwrap_or_default(), &self.types) {
+        let path = sent.path.split('?').next().unwrap_or_default();
+        if http::has_no_page(&sent.method, path, &self.types) {
             return Ok(no_page());
         }
         let parsed = match parse(sent, &self.types) {

@@ -71,6 +71,7 @@ impl<'a> Place<'a> {
     /// What a value is here. Where anything may stand, the value decides.
     pub(super) fn form(self, value: Option<&Value>) -> Form<'a> {
         match &self.schema.shape {
+            Shape::Any if self.schema.is_raw() => Form::Scalar,
             Shape::Any => match value {
                 Some(Value::Bool(_) | Value::Number(_) | Value::String(_)) => Form::Scalar,
                 Some(Value::Array(_)) => Form::List(Items { place: Place::deduced(), kind: &ATOMIC }),

@@ -8,6 +8,7 @@ use super::versions::compare_versions;
 use super::{condition, list, text};
 use crate::request::ResourceId;
 use crate::schema::{Schema, read_checked};
+use crate::types::reading::Reading;
 use crate::types::{Column, Origin, Scale, TypeInfo};
 
 /// The served versions of a CRD; none until it is established.
@@ -27,6 +28,12 @@ fn type_of(crd: &Value, version: &Value) -> TypeInfo {
         list(names, field).iter().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>()
     };
     let storage = list(spec, "versions").iter().find(|version| version["storage"] == true);
+    let schema = Arc::new(schema_of(version));
+    let same_version = version["storage"] == true;
+    let stored = match storage.filter(|_| !same_version) {
+        Some(storage) => Arc::new(schema_of(storage)),
+        None => Arc::clone(&schema),
+    };
     TypeInfo {
         resource: ResourceId::new(text(spec, "group"), text(version, "name"), text(names, "plural")),
         kind: text(names, "kind").to_owned(),
@@ -37,7 +44,8 @@ fn type_of(crd: &Value, version: &Value) -> TypeInfo {
         namespaced: text(spec, "scope") == "Namespaced",
         has_status: version["subresources"]["status"].is_object(),
         scale: scale_of(&version["subresources"]["scale"]),
-        schema: Arc::new(schema_of(version)),
+        reading: Reading::of(stored, &schema, same_version),
+        schema,
         open_api: open_api_of(version).cloned().map(Arc::new),
         origin: Origin::Custom,
         storage_version: storage.map_or("", |storage| text(storage, "name")).to_owned(),

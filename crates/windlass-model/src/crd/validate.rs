@@ -107,7 +107,10 @@ fn check_choice(value: &str, allowed: &[&str], path: &FieldPath, errors: &mut Ve
 
 fn check_versions(versions: &[Value], path: &FieldPath, errors: &mut Vec<FieldError>) {
     let names: BTreeSet<&str> = versions.iter().map(|version| text(version, "name")).collect();
-    let mut fail = |detail: &str| errors.push(FieldError::invalid(path, versions.to_vec(), detail));
+    let mut fail = |detail: &str| {
+        let shown = if versions.is_empty() { Value::Null } else { versions.to_vec().into() };
+        errors.push(FieldError::invalid(path, shown, detail));
+    };
     if names.len() < versions.len() {
         fail("must contain unique version names");
     }

@@ -129,7 +129,7 @@ pub fn parse(parts: &HttpParts<'_>, types: &Types) -> Result<Parsed, Status> {
 /// Whether a path is answered with 404 and a page of plain text, [`NO_SUCH_PAGE`].
 ///
 /// The groups of Kubernetes itself answer for all their paths with a `Status`; others only where they serve something.
-pub fn has_no_page(path: &str, types: &Types) -> bool {
+pub fn has_no_page(method: &str, path: &str, types: &Types) -> bool {
     let mut parts = path.trim_matches('/').split('/');
     let group = match (parts.next(), parts.next()) {
         (Some("api"), _) => return false,
@@ -140,7 +140,15 @@ pub fn has_no_page(path: &str, types: &Types) -> bool {
     if types.iter().filter(built_in).any(|info| info.resource.group == group) {
         return false;
     }
-    path::parse(path).is_ok_and(|target| types.get(&target.resource).is_none())
+    let Ok(target) = path::parse(path) else { return false };
+    match types.get(&target.resource) {
+        None => true,
+        Some(info) if !info.namespaced => target.namespace.is_some(),
+        // Only lists and watches go over all namespaces.
+        Some(_) => {
+            target.namespace.is_none() && !(method == "GET" && (target.name.is_none() || target.watch))
+        }
+    }
 }
 
 fn verb_of(parts: &HttpParts<'_>, target: &path::Target) -> Result<Verb, Status> {

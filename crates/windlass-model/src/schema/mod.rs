@@ -66,6 +66,11 @@ pub struct Schema {
 }
 
 impl Schema {
+    /// Whether this is an object of any type that is kept as it came.
+    pub fn is_raw(&self) -> bool {
+        self.constraints.as_ref().and_then(|it| it.format.as_deref()) == Some("raw-extension")
+    }
+
     /// The schema of a known field.
     pub fn field(&self, name: &str) -> Option<&Schema> {
         match &self.shape {

@@ -365,7 +365,11 @@ impl Checker {
 fn compile(source: &str, schema: &Schema, context: RuleContext) -> Result<Program, String> {
     let failed = |error: &dyn std::fmt::Display| format!("compilation failed: {error}");
     let program = Program::compile(source, &RULE_VARIABLES).map_err(|error| failed(&error))?;
-    program.check_against(schema, context).map_err(|error| failed(&error))?;
+    program.check_against(schema, context).map_err(|error| match error.to_string() {
+        // This is found only after it has compiled.
+        why if why.starts_with("cel expression must") => why,
+        why => failed(&why),
+    })?;
     Ok(program)
 }
 

@@ -10,6 +10,7 @@ use crate::request::Request;
 use crate::selector::{FieldSelector, LabelSelector};
 use crate::status::Status;
 use crate::store::Key;
+use crate::types::reading::Reading;
 use crate::types::{self, TypeInfo, events};
 
 /// Selects objects of one type by namespace, labels and fields.
@@ -29,6 +30,8 @@ pub struct Filter {
     pub api_version: String,
     /// The kind of the objects.
     pub kind: String,
+    /// What is to be done when objects are read, if anything.
+    pub reading: Option<Arc<Reading>>,
 }
 
 impl Filter {
@@ -63,6 +66,7 @@ impl Filter {
             fields,
             api_version: object::api_version(&resource.group, &resource.version),
             kind: info.kind.clone(),
+            reading: info.reading.clone(),
         })
     }
 
@@ -90,8 +94,17 @@ impl Filter {
         Some(Key::new(&self.group, &self.plural, namespace, name))
     }
 
+    /// Whether objects that are kept in this version are shown as they are.
+    pub fn shows_as_stored(&self) -> bool {
+        self.reading.is_none()
+    }
+
     /// A stored object as this version of the type shows it.
     pub fn served(&self, object: &Arc<Value>) -> Arc<Value> {
+        if let Some(reading) = &self.reading {
+            let (group, version) = object::split_api_version(&self.api_version);
+            return reading.show(object, group, version);
+        }
         if object["apiVersion"] == *self.api_version && object["kind"] == *self.kind {
             return Arc::clone(object);
         }

@@ -43,6 +43,7 @@ pub(crate) mod tests {
             schema: Arc::new(Schema::default()),
             open_api: None,
             origin,
+            reading: None,
             storage_version: version.to_owned(),
             columns: Vec::new(),
             selectable_fields: Vec::new(),

@@ -56,6 +56,7 @@ fn type_info(resource: &Resource) -> TypeInfo {
         schema: schemas::schema(resource.type_name).unwrap_or_default(),
         open_api: None,
         origin: Origin::BuiltIn,
+        reading: None,
         storage_version: resource.version().to_owned(),
         columns: columns::of(resource.group, kind),
         selectable_fields: owned(resource.selectable),

@@ -53,7 +53,9 @@ fn normalize_object(fields: &Fields, object: &mut Map<String, Value>) {
     object.retain(|name, value| {
         let Some(schema) = fields.get(name.as_str()) else { return true };
         normalize(schema, value);
-        let dropped = value.is_null() || schema.omit_zero && is_zero(value);
+        // Nothing tells an empty list from none once it is stored.
+        let nothing = schema.default == Some(Value::Null) && is_zero(value);
+        let dropped = value.is_null() || nothing || schema.omit_zero && is_zero(value);
         !dropped
     });
     for (name, schema) in fields {

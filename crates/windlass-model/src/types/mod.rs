@@ -6,6 +6,7 @@ pub(crate) mod data;
 pub mod defaults;
 pub(crate) mod events;
 pub mod quantity;
+pub mod reading;
 mod resources;
 pub mod rules;
 pub(crate) mod schemas;
@@ -18,6 +19,7 @@ use serde_json::Value;
 use crate::object;
 use crate::request::ResourceId;
 use crate::schema::Schema;
+use reading::Reading;
 
 pub(crate) use schemas::is_zero;
 
@@ -50,6 +52,8 @@ pub struct TypeInfo {
     pub origin: Origin,
     /// The version that objects are stored in.
     pub storage_version: String,
+    /// What is to be done when objects are read, if anything.
+    pub reading: Option<Arc<Reading>>,
     /// What `kubectl get` shows.
     pub columns: Vec<Column>,
     /// Paths beyond metadata.name and metadata.namespace that field selectors may use (`spec.nodeName`).
@@ -81,6 +85,33 @@ impl TypeInfo {
     pub fn convert(&self, object: &mut Value) {
         let resource = &self.resource;
         convert(object, &resource.group, &resource.version);
+    }
+
+    /// A stored object in the words of this type.
+    pub fn show(&self, stored: &Arc<Value>) -> Arc<Value> {
+        let resource = &self.resource;
+        if let Some(reading) = &self.reading {
+            return reading.show(stored, &resource.group, &resource.version);
+        }
+        if stored["apiVersion"] == object::api_version(&resource.group, &resource.version) {
+            return Arc::clone(stored);
+        }
+        let mut shown = (**stored).clone();
+        self.convert(&mut shown);
+        Arc::new(shown)
+    }
+
+    /// An object of this type as it is kept.
+    pub fn keep(&self, object: &Arc<Value>) -> Arc<Value> {
+        if self.is_storage_form() {
+            return Arc::clone(object);
+        }
+        let mut kept = (**object).clone();
+        match &self.reading {
+            Some(reading) => reading.keep(&mut kept, self.storage_group(), &self.storage_version),
+            None => convert(&mut kept, self.storage_group(), &self.storage_version),
+        }
+        Arc::new(kept)
     }
 
     /// Whether objects are kept in exactly this form.

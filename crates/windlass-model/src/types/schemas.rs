@@ -117,7 +117,9 @@ impl<'a> Reader<'a> {
             return Arc::new(of(Shape::Map { values, atomic: false }, None));
         }
         Arc::new(match text {
-            "any" | "json" | "fields" | "raw-extension" => any(),
+            "any" | "json" | "fields" => any(),
+            // Nobody looks into it, so it has one owner.
+            "raw-extension" => Schema { preserve_unknown: true, ..of(Shape::Any, Some(text)) },
             // A schema in a schema has no end; rules of its own check it.
             JSON_SCHEMA => any(),
             "boolean" => of(Shape::Boolean, None),

@@ -227,8 +227,10 @@ fn fit(info: &TypeInfo, object: &mut Value) -> Result<Vec<String>, String> {
         unknown.extend(crd::decode(object)?);
     }
     unknown.extend(schema::decode_metadata(object)?);
-    // Kubernetes tells them in the order of the body, which is not known here any more.
-    unknown.sort();
+    if info.origin == Origin::BuiltIn {
+        // Kubernetes tells them in the order of the body, which is not known here any more.
+        unknown.sort();
+    }
     Ok(unknown.into_iter().map(|path| format!("unknown field {}", quoted(&path))).collect())
 }
 

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::field::FieldError;
-use crate::object;
 use crate::request::{Request, Verb};
 use crate::status::Status;
 use crate::store::{Key, Store};
 use crate::time::Timestamp;
-use crate::types::{self, Origin, TypeInfo};
+use crate::types::{Origin, TypeInfo};
 
 /// A request on its way through the rules.
 pub(super) struct Call<'a, S: Store + ?Sized> {
@@ -70,23 +69,12 @@ impl<S: Store + ?Sized> Call<'_, S> {
 
     /// A stored object in the version that the request names.
     pub(super) fn view(&self, stored: &Arc<Value>) -> Arc<Value> {
-        let wanted = &self.info.resource;
-        if stored["apiVersion"] == object::api_version(&wanted.group, &wanted.version) {
-            return stored.clone();
-        }
-        let mut converted = (**stored).clone();
-        self.info.convert(&mut converted);
-        Arc::new(converted)
+        self.info.show(stored)
     }
 
     /// An object in the version that it is stored in.
     pub(super) fn to_storage(&self, object: &Arc<Value>) -> Arc<Value> {
-        if self.info.is_storage_form() {
-            return object.clone();
-        }
-        let mut converted = (**object).clone();
-        types::convert(&mut converted, self.info.storage_group(), &self.info.storage_version);
-        Arc::new(converted)
+        self.info.keep(object)
     }
 
     /// The version of the next write of this request, if it is to this key.

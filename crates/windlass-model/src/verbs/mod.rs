@@ -84,6 +84,7 @@ fn route<S: Store + ?Sized>(call: &Call<'_, S>) -> Result<Effect, Status> {
             Verb::Create => pods::evict(call),
             _ => Err(Status::method_not_allowed()),
         },
+        Some(_) if call.is_custom() => Err(call.not_found(call.name())),
         Some(_) => Err(Status::no_such_resource()),
     }
 }

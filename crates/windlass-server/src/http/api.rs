@@ -76,7 +76,7 @@ impl Api {
         if let Some(answer) = self.documents.answer(snapshot.types(), parts) {
             return Ok(answer);
         }
-        if has_no_page(parts.uri.path(), snapshot.types()) {
+        if has_no_page(parts.method.as_str(), parts.uri.path(), snapshot.types()) {
             return Ok(of_bytes(404, "text/plain; charset=utf-8", NO_SUCH_PAGE));
         }
         let _permit = self.admit(about)?;

@@ -37,7 +37,7 @@ impl ServedForm {
 
     /// The text of an object in the version of the filter, read only if it has another one.
     pub(crate) fn text(&self, filter: &Filter, object: &StoredObject) -> Bytes {
-        if self.begins(object.text()) {
+        if self.begins(object.text()) && filter.shows_as_stored() {
             object.text().clone()
         } else {
             encoded(&filter.served(&object.parse()))
@@ -47,7 +47,7 @@ impl ServedForm {
     /// The same without the type.
     fn text_without_type(&self, filter: &Filter, object: &StoredObject) -> Untyped {
         let text = object.text();
-        if self.begins(text) && text.get(self.prefix.len()) == Some(&b',') {
+        if self.begins(text) && filter.shows_as_stored() && text.get(self.prefix.len()) == Some(&b',') {
             return Untyped::After(text.slice(self.prefix.len() + 1..));
         }
         Untyped::Whole(encoded(&without_type(&filter.served(&object.parse()))))

@@ -85,6 +85,7 @@ pub(super) fn web() -> TypeInfo {
         schema: Arc::new(object(&[("spec", spec()), ("status", status)])),
         open_api: None,
         origin: Origin::Custom,
+        reading: None,
         storage_version: "v1".into(),
         columns: Vec::new(),
         selectable_fields: Vec::new(),

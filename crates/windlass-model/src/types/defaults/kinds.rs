@@ -201,6 +201,13 @@ fn namespace(object: &mut Fields) {
 }
 
 fn node(object: &mut Fields) {
+    let spec = object.get_mut("spec").and_then(Value::as_object_mut);
+    if let Some(spec) = spec
+        && let Some(range) = spec.get("podCIDR").cloned()
+        && !spec.contains_key("podCIDRs")
+    {
+        spec.insert("podCIDRs".into(), json!([range]));
+    }
     let Some(status) = object.get_mut("status").and_then(Value::as_object_mut) else { return };
     if let Some(capacity) = status.get("capacity").cloned() {
         set_missing(status, "allocatable", capacity);
