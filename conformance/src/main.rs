@@ -97,7 +97,7 @@ fn compare(suite: &Suite, kind: TargetKind, arguments: &Arguments) -> Result<boo
             let Some(windlass) = &arguments.windlass else {
                 bail!("--windlass names the program to serve with")
             };
-            let server = Server::start(windlass, &[])?;
+            let server = Server::start(windlass, &["--authorization", "rbac"])?;
             suite.compare(&Target::Server(HttpTarget::new("server", server.access())?))?
         }
         TargetKind::Kubernetes => {

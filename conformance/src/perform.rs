@@ -121,16 +121,17 @@ impl Run<'_> {
         if let Some(prefix) = body.as_ref().and_then(|body| find(body, "metadata.generateName")) {
             self.normaliser.expect_names(&shown(prefix));
         }
+        let until = step.until.as_ref().map(|(path, value)| (path.as_str(), self.fill(value)));
         let mut answer = self.session.send(&sent)?;
         for _ in 0..TRIES_MAX {
-            if is_reached(step, &answer) {
+            if is_reached(until.as_ref(), &answer) {
                 break;
             }
             self.session.pause();
             answer = self.session.send(&sent)?;
         }
-        if let Some((path, value)) = &step.until
-            && !is_reached(step, &answer)
+        if let Some((path, value)) = &until
+            && !is_reached(until.as_ref(), &answer)
         {
             bail!("{path} does not become {value}: {}", answer.text());
         }
@@ -216,8 +217,8 @@ impl Run<'_> {
     }
 }
 
-fn is_reached(step: &Step, answer: &Answer) -> bool {
-    let Some((path, wanted)) = &step.until else { return true };
+fn is_reached(until: Option<&(&str, String)>, answer: &Answer) -> bool {
+    let Some((path, wanted)) = until else { return true };
     let value = answer.value();
     value.as_ref().and_then(|value| find(value, path)).is_some_and(|found| shown(found) == *wanted)
 }
