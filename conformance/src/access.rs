@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
+use windlass_model::base64::Base64;
 
 /// What a client needs to know of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +31,8 @@ impl Access {
             let found = config.pointer(pointer).and_then(Value::as_str);
             found.map(str::to_owned).with_context(|| format!("{} has no {pointer}", path.display()))
         };
-        let ca = base64_decoded(&field("/clusters/0/cluster/certificate-authority-data")?);
+        let ca = Base64::Standard.decode(&field("/clusters/0/cluster/certificate-authority-data")?);
+        let ca = ca.ok().and_then(|bytes| String::from_utf8(bytes).ok());
         Ok(Access {
             url: field("/clusters/0/cluster/server")?,
             token: field("/users/0/user/token")?,
@@ -40,7 +42,7 @@ impl Access {
 
     /// A kubeconfig for clients that take no other word.
     pub fn kubeconfig(&self) -> String {
-        let (url, token, ca) = (&self.url, &self.token, base64_encoded(self.ca_pem.as_bytes()));
+        let (url, token, ca) = (&self.url, &self.token, Base64::Standard.encode(self.ca_pem.as_bytes()));
         format!(
             "apiVersion: v1\nkind: Config\ncurrent-context: test\n\
              clusters:\n- name: test\n  cluster:\n    server: {url}\n    certificate-authority-data: {ca}\n\
@@ -48,36 +50,6 @@ impl Access {
              contexts:\n- name: test\n  context:\n    cluster: test\n    user: test\n"
         )
     }
-}
-
-const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-fn base64_encoded(bytes: &[u8]) -> String {
-    let mut text = String::new();
-    for chunk in bytes.chunks(3) {
-        let bits =
-            chunk.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
-        for place in 0..4 {
-            let digit = (bits >> (18 - 6 * place)) & 63;
-            text.push(if place <= chunk.len() { char::from(DIGITS[digit as usize]) } else { '=' });
-        }
-    }
-    text
-}
-
-fn base64_decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::new();
-    let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace() && *byte != b'=').collect();
-    for chunk in digits.chunks(4) {
-        let mut bits = 0_u32;
-        for digit in chunk {
-            let value = DIGITS.iter().position(|known| known == digit)?;
-            bits = bits << 6 | u32::try_from(value).ok()?;
-        }
-        bits <<= 6 * (4 - chunk.len());
-        bytes.extend(&bits.to_be_bytes()[1..chunk.len()]);
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

@@ -9,7 +9,10 @@ pub fn find<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
         value = match part {
             Part::Field(name) => value.get(name)?,
             Part::Index(index) => value.get(index)?,
-            Part::Item(key, wanted) => value.as_array()?.iter().find(|item| shown(&item[key]) == wanted)?,
+            Part::Item(key, wanted) => value
+                .as_array()?
+                .iter()
+                .find(|item| find(item, key).is_some_and(|found| shown(found) == wanted))?,
         };
     }
     Some(value)
@@ -62,7 +65,7 @@ mod tests {
     fn paths_lead_to_values() {
         let value = json!({
             "metadata": { "annotations": { "a.b/c": "d" } },
-            "items": [{ "name": "x", "size": 1 }, { "name": "y", "size": 2 }],
+            "items": [{ "name": "x", "size": 1 }, { "name": "y", "size": 2, "at": { "place": "here" } }],
         });
         for (path, expected) in [
             ("metadata.annotations[a.b/c]", Some(json!("d"))),
@@ -70,6 +73,7 @@ mod tests {
             ("items[name=y].size", Some(json!(2))),
             ("items[size=1].name", Some(json!("x"))),
             ("items[name=z].size", None),
+            ("items[at.place=here].name", Some(json!("y"))),
             ("items.name", None),
             ("", Some(value.clone())),
         ] {

@@ -151,7 +151,7 @@ fn start_api_server(assets: &Path, folder: &Path, etcd_port: u16, port: u16) -> 
         ("tls-private-key-file", path("server.key")),
         ("token-auth-file", path("tokens.csv")),
         ("authorization-mode", "RBAC".to_owned()),
-        ("service-account-issuer", "https://kubernetes.default.svc".to_owned()),
+        ("service-account-issuer", "https://kubernetes.default.svc.cluster.local".to_owned()),
         ("service-account-key-file", path("accounts.pub")),
         ("service-account-signing-key-file", path("accounts.key")),
         ("service-cluster-ip-range", "10.0.0.0/24".to_owned()),

@@ -5,6 +5,7 @@
 //! choose one before 2024.
 
 use std::collections::BTreeMap;
+use std::mem;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
@@ -104,6 +105,11 @@ impl Normaliser {
                 }
                 for (key, value) in fields.iter_mut() {
                     self.normalise_field(key, value);
+                }
+                // Who owns a reference to an owner is said under its uid.
+                if fields.keys().any(|key| UID.is_match(key)) {
+                    *fields =
+                        mem::take(fields).into_iter().map(|(key, value)| (self.text(&key), value)).collect();
                 }
             }
             _ => {}
@@ -216,6 +222,8 @@ mod tests {
             &json!({ "metadata": { "uid": "<uid 1>", "resourceVersion": "<version 1>", "creationTimestamp": "<time>" },
                      "old": { "resourceVersion": "0" }, "message": "uid <uid 1>, resource version: <version>" }),
         );
+        let key = format!("k:{{\"uid\":\"{uid}\"}}");
+        check(json!({ key: uid }), &json!({ "k:{\"uid\":\"<uid 1>\"}": "<uid 1>" }));
         check(json!({ "text": "1999-01-01T00:00:00Z" }), &json!({ "text": "1999-01-01T00:00:00Z" }));
         check(
             json!({ "text": r#"value: "{\"b\":1,\"a\":{\"resourceVersion\":\"17\"}}": no"# }),

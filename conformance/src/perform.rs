@@ -121,7 +121,7 @@ impl Run<'_> {
         if let Some(prefix) = body.as_ref().and_then(|body| find(body, "metadata.generateName")) {
             self.normaliser.expect_names(&shown(prefix));
         }
-        let until = step.until.as_ref().map(|(path, value)| (path.as_str(), self.fill(value)));
+        let until = step.until.as_ref().map(|(path, value)| (self.fill(path), self.fill(value)));
         let mut answer = self.session.send(&sent)?;
         for _ in 0..TRIES_MAX {
             if is_reached(until.as_ref(), &answer) {
@@ -141,7 +141,8 @@ impl Run<'_> {
             let found = found.with_context(|| format!("nothing to keep at {path}: {}", answer.text()))?;
             self.variables.insert(name.clone(), shown(found));
         }
-        Ok(self.normaliser.answer(&answer, &step.show))
+        let show: Vec<String> = step.show.iter().map(|path| self.fill(path)).collect();
+        Ok(self.normaliser.answer(&answer, &show))
     }
 
     fn events(&mut self, step: &Step, name: &str, bound: &Bound) -> Result<String> {
@@ -217,7 +218,7 @@ impl Run<'_> {
     }
 }
 
-fn is_reached(until: Option<&(&str, String)>, answer: &Answer) -> bool {
+fn is_reached(until: Option<&(String, String)>, answer: &Answer) -> bool {
     let Some((path, wanted)) = until else { return true };
     let value = answer.value();
     value.as_ref().and_then(|value| find(value, path)).is_some_and(|found| shown(found) == *wanted)

@@ -28,6 +28,7 @@ fn send(cluster: &mut Cluster, raw: &RawRequest) {
         accept: raw.accept.as_deref(),
         user_agent: raw.user_agent.as_deref(),
         body: &raw.body,
+        ..HttpParts::default()
     };
     let Ok(parsed) = parse(&parts, cluster.types()) else { return };
     let mut other = cluster.clone();

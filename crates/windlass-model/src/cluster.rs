@@ -11,7 +11,7 @@ use crate::store::{Change, MemoryStore};
 use crate::time::Timestamp;
 use crate::types::Types;
 use crate::verbs::{self, Effect};
-use crate::{crd, definitions, gc, namespaces};
+use crate::{crd, definitions, gc, namespaces, protection};
 
 /// The namespaces that every cluster has.
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
@@ -70,7 +70,7 @@ impl Cluster {
         }
     }
 
-    /// Lets garbage collector, namespace controller and CRD controllers run until they have nothing to do.
+    /// Lets garbage collector, namespace controller, storage protection and CRD controllers run until they have nothing to do.
     ///
     /// Returns whether they came to rest: two objects that fight over each other may never do so.
     pub fn settle(&mut self) -> bool {
@@ -82,6 +82,7 @@ impl Cluster {
         let mut requests = definitions::next_requests(&self.store, &self.types, self.now);
         requests.extend(namespaces::next_requests(&self.store, &self.types));
         requests.extend(gc::next_requests(&self.store, &self.types));
+        requests.extend(protection::next_requests(&self.store));
         self.perform(&requests)
     }
 

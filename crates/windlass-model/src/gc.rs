@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::object;
-use crate::request::{PatchKind, Propagation, Request, Verb};
+use crate::request::{PatchKind, Propagation, Request, ResourceId, Verb};
 use crate::store::{Change, Key, Store};
 use crate::types::{Origin, TypeInfo, Types};
 use crate::verbs::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER};
@@ -199,6 +199,17 @@ fn owner_key(reference: &Value, dependent: &Key, types: &Types) -> Option<Key> {
     Some(Key::new(group, &info.resource.plural, namespace, reference["name"].as_str().unwrap_or("")))
 }
 
+/// Takes a finalizer from an object, if the object is still the same.
+pub(crate) fn without_finalizer(resource: &ResourceId, object: &Value, finalizer: &str) -> Request {
+    let rest: Vec<&str> = object::finalizers(object).filter(|name| *name != finalizer).collect();
+    let patch = Request::new(Verb::Patch(PatchKind::Merge), resource.clone());
+    patch.in_namespace(object::namespace(object)).named(object::name(object)).as_manager(MANAGER).with_body(
+        json!({
+            "metadata": { "resourceVersion": object::resource_version(object), "finalizers": rest }
+        }),
+    )
+}
+
 fn has_finalizer(object: &Value, wanted: &str) -> bool {
     object::finalizers(object).any(|name| name == wanted)
 }
@@ -245,10 +256,7 @@ impl Node {
     }
 
     fn without_finalizer(&self, finalizer: &str) -> Request {
-        let rest: Vec<&str> = object::finalizers(&self.object).filter(|name| *name != finalizer).collect();
-        self.request(Verb::Patch(PatchKind::Merge)).with_body(json!({
-            "metadata": { "resourceVersion": object::resource_version(&self.object), "finalizers": rest }
-        }))
+        without_finalizer(&self.info.resource, &self.object, finalizer)
     }
 
     /// Drops references to owners. Built-in types are patched per reference, so that other writes do not conflict.

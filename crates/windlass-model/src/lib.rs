@@ -43,6 +43,7 @@ pub mod namespaces;
 pub mod object;
 pub mod openapi;
 pub mod patch;
+pub mod protection;
 pub mod protobuf;
 pub mod request;
 pub mod response;

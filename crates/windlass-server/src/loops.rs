@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 use windlass_model::{
-    Change, Key, Request, authentication, authorization, definitions, gc, handle, namespaces,
+    Change, Key, Request, authentication, authorization, definitions, gc, handle, namespaces, protection,
 };
 
 use crate::clock;
@@ -117,11 +117,13 @@ impl Loops {
             Look::Everything => {
                 requests.extend(namespaces::next_requests(snapshot, types));
                 requests.extend(gc::next_requests(snapshot, types));
+                requests.extend(protection::next_requests(snapshot));
             }
             Look::Changes(changes) => {
                 requests.extend(namespaces::requests_after(snapshot, types, changes));
                 let concerned = gc::concerned(snapshot, types, changes);
                 requests.extend(gc::requests_about(snapshot, types, concerned));
+                requests.extend(protection::requests_after(snapshot, changes));
             }
         }
         requests

@@ -103,17 +103,13 @@ impl Session for ModelSession {
         }
         let parsed = match parse(sent, &self.types) {
             Ok(parsed) => parsed,
-            Err(status) => return Ok(refusal(&status)),
+            Err(status) => return Ok(without_body_of_head(sent, refusal(&status))),
         };
         if parsed.watch.is_some() {
             bail!("a watch is opened with `@watch`");
         }
         let response = self.perform(&parsed.request);
-        let mut answer = self.answer(&parsed, &response);
-        if sent.method == "HEAD" {
-            answer.body.clear();
-        }
-        Ok(answer)
+        Ok(without_body_of_head(sent, self.answer(&parsed, &response)))
     }
 
     fn watch(&mut self, sent: &Sent) -> Result<(Answer, Option<Box<dyn Events>>)> {
@@ -196,8 +192,14 @@ fn parse(sent: &Sent, types: &Types) -> Result<Parsed, Status> {
         accept: sent.header("Accept"),
         user_agent: sent.header("User-Agent"),
         body: &body,
+        ..HttpParts::default()
     };
     http::parse(&parts, types)
+}
+
+/// The answer to a HEAD is what a GET would be answered, but for the body.
+fn without_body_of_head(sent: &Sent, answer: Answer) -> Answer {
+    if sent.method == "HEAD" { Answer { body: Vec::new(), ..answer } } else { answer }
 }
 
 fn no_page() -> Answer {

@@ -59,6 +59,10 @@ impl Check {
                     check.report("field not declared in schema");
                 }
             });
+            // Kubernetes looks no further in this map, and goes through it in any order.
+            if !field.declared {
+                return;
+            }
         }
     }
 

@@ -45,8 +45,10 @@ pub(crate) fn endpoints(info: &TypeInfo) -> Vec<Endpoint<'_>> {
     }
     if !custom && name == ("", "pods") {
         all.push(Endpoint { subresource: Some("binding"), foreign: None, kind: "Binding", verbs: CREATE });
+        all.push(own(Some("ephemeralcontainers"), PART));
         let foreign = Some(("policy", "v1"));
         all.push(Endpoint { subresource: Some("eviction"), foreign, kind: "Eviction", verbs: CREATE });
+        all.push(own(Some("resize"), PART));
     }
     let status = info.has_status.then(|| own(Some("status"), PART));
     let foreign = Some(("autoscaling", "v1"));

@@ -3,7 +3,8 @@
 use crate::field::{FieldError, FieldPath};
 use crate::http::query::Query;
 use crate::protobuf;
-use crate::status::{Reason, Status};
+use crate::request::Verb;
+use crate::status::{Details, Reason, Status};
 
 /// What the answer shows of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +41,10 @@ pub enum Format {
 
 /// All formats, the one that is preferred where the client has no preference first.
 const FORMATS: [Format; 3] = [Format::Json, Format::Yaml, Format::Protobuf];
+
+/// The media types of watches.
+const STREAMS: [&str; 2] =
+    ["application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"];
 
 impl Format {
     /// The `Content-Type` of an answer.
@@ -158,15 +163,30 @@ pub(crate) fn first_acceptable<'a>(accept: Option<&str>, subtypes: &[&'a str]) -
     })
 }
 
+/// Refuses a header that names no type that is known at all, whatever its parameters.
+///
+/// Custom resources are not asked for that.
+pub(super) fn check_known(accept: Option<&str>, verb: Verb) -> Result<(), Status> {
+    let header = accept.filter(|header| !header.is_empty()).unwrap_or("*/*");
+    let mut types = header.split(',').map(|range| range.split(';').next().unwrap_or_default().trim());
+    if types.any(|given| given == "*/*" || Format::media_types().contains(&given)) {
+        return Ok(());
+    }
+    let streams = if verb == Verb::List { &STREAMS[..] } else { &[] };
+    let known = [&Format::media_types()[..], streams].concat().join(", ");
+    let message = format!("406: Not Acceptable\n\nAvailable representations: {known}");
+    let mut status = Status::failure(406, Reason::NotAcceptable, message);
+    status.details = Some(Details::default());
+    Err(status)
+}
+
 fn not_acceptable() -> Status {
     only_these(&Format::media_types())
 }
 
 /// 406 for a watch in a format that has no end of a document.
 pub(super) fn not_acceptable_for_watch() -> Status {
-    let streams =
-        [Format::Json, Format::Protobuf].map(|format| format!("{};stream=watch", format.media_type()));
-    only_these(&streams.each_ref().map(String::as_str))
+    only_these(&STREAMS)
 }
 
 fn only_these(media_types: &[&str]) -> Status {
@@ -303,6 +323,28 @@ mod tests {
         );
         assert_eq!(outcome(KUBECTL, "includeObject=All"), Err(400));
         assert_eq!(outcome("application/json", "includeObject=All"), Ok((Output::Object, Format::Json)));
+    }
+
+    #[test]
+    fn what_nobody_speaks_is_refused_before_all_else() {
+        for (accept, verb, streams) in [
+            (
+                "text/html",
+                Verb::List,
+                ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch",
+            ),
+            ("text/html, image/*", Verb::Get, ""),
+        ] {
+            let status = check_known(Some(accept), verb).unwrap_err();
+            let known = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+            let expected = format!("406: Not Acceptable\n\nAvailable representations: {known}{streams}");
+            assert_eq!((status.code, status.message), (406, expected));
+        }
+        for accept in
+            [None, Some(""), Some("*/*"), Some("text/html, */*;q=0.1"), Some("application/json;as=X")]
+        {
+            assert!(check_known(accept, Verb::Get).is_ok(), "{accept:?}");
+        }
     }
 
     #[test]

@@ -6,24 +6,39 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
+use crate::schema::{Schema, Shape};
+
 /// So many duplicates are reported, as in Kubernetes.
 const DUPLICATES_MAX: usize = 100;
 /// Paths of duplicates have together not many more bytes than this, however long keys are.
 const DUPLICATE_BYTES_MAX: usize = 64 * 1024;
 
-/// A body and the paths of the fields that stand in it more than once; the last one counts.
+/// A body and the paths of the fields that stand in it more than once.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Document {
     pub(crate) value: Value,
     pub(crate) duplicates: Vec<String>,
 }
 
-/// Reads JSON of at most 128 levels. Bytes that are not UTF-8 become the replacement character.
+/// Reads JSON of at most 128 levels. Bytes that are not UTF-8 become the replacement character. Of a field that stands
+/// twice, the last one counts.
 pub(crate) fn read(bytes: &[u8]) -> Result<Document, serde_json::Error> {
+    read_with(bytes, None)
+}
+
+/// The same for an object that Go decodes into a type: of a field of the type that stands twice, the second is decoded
+/// into what the first one left.
+pub(crate) fn read_as(bytes: &[u8], schema: Option<&Schema>) -> Result<Document, serde_json::Error> {
+    let document = read(bytes)?;
+    // Hardly any body has a field twice, so only those that do are read with an eye on their type.
+    if document.duplicates.is_empty() || schema.is_none() { Ok(document) } else { read_with(bytes, schema) }
+}
+
+fn read_with(bytes: &[u8], schema: Option<&Schema>) -> Result<Document, serde_json::Error> {
     let text = String::from_utf8_lossy(bytes);
     let mut deserializer = serde_json::Deserializer::from_str(&text);
     let mut reader = Reader::default();
-    let value = Node { reader: &mut reader }.deserialize(&mut deserializer)?;
+    let value = Node { reader: &mut reader, schema }.deserialize(&mut deserializer)?;
     deserializer.end()?;
     Ok(Document { value, duplicates: reader.duplicates })
 }
@@ -80,6 +95,8 @@ impl Reader {
 /// One JSON value that is to be read.
 struct Node<'a> {
     reader: &'a mut Reader,
+    /// The type of it, where that matters.
+    schema: Option<&'a Schema>,
 }
 
 impl<'de> DeserializeSeed<'de> for Node<'_> {
@@ -130,11 +147,11 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let reader = self.reader;
+        let (reader, schema) = (self.reader, self.schema.and_then(Schema::items));
         let mut list = Vec::new();
         loop {
             reader.path.push(Step::Index(list.len()));
-            let item = items.next_element_seed(Node { reader })?;
+            let item = items.next_element_seed(Node { reader, schema })?;
             reader.path.pop();
             match item {
                 Some(item) => list.push(item),
@@ -147,17 +164,44 @@ impl<'de> Visitor<'de> for Node<'_> {
         let reader = self.reader;
         let mut map = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
-            if map.contains_key(&key) {
+            let known = map.remove(&key);
+            if known.is_some() {
                 reader.note_duplicate(&key);
             }
+            let schema = self.schema.and_then(|schema| schema.child(&key));
+            let is_field = self.schema.is_some_and(|schema| matches!(schema.shape, Shape::Object { .. }));
             reader.path.push(Step::Key(key));
-            let value = entries.next_value_seed(Node { reader })?;
+            let value = entries.next_value_seed(Node { reader, schema })?;
+            let value = match (known.filter(|_| is_field), schema) {
+                (Some(known), Some(schema)) => decoded_over(schema, known, value),
+                _ => value,
+            };
             match reader.path.pop() {
                 Some(Step::Key(key)) => map.insert(key, value),
                 _ => return Err(A::Error::custom("the path of the reader is out of step")),
             };
         }
         Ok(Value::Object(map))
+    }
+}
+
+/// What Go makes of a value that is decoded into a place where another one is already.
+///
+/// Fields and entries that the second does not name stay; the values of a map are replaced as a whole.
+fn decoded_over(schema: &Schema, known: Value, value: Value) -> Value {
+    match (known, value) {
+        (Value::Object(mut known), Value::Object(fields)) => {
+            let is_struct = matches!(schema.shape, Shape::Object { .. });
+            for (name, value) in fields {
+                let value = match (known.remove(&name), schema.child(&name)) {
+                    (Some(before), Some(field)) if is_struct => decoded_over(field, before, value),
+                    _ => value,
+                };
+                known.insert(name, value);
+            }
+            Value::Object(known)
+        }
+        (_, value) => value,
     }
 }
 
@@ -186,6 +230,26 @@ mod tests {
             assert_eq!(document.value, value, "{text}");
             assert_eq!(document.duplicates, duplicates, "{text}");
         }
+    }
+
+    #[test]
+    fn a_field_that_stands_twice_is_decoded_twice() {
+        let schema = crate::types::builtin::schema("core.v1.Pod").expect("pods are built in");
+        for (text, value) in [
+            (
+                r#"{"metadata":{"labels":{"a":"1"}},"metadata":{"labels":{"b":"2"}}}"#,
+                json!({"metadata": {"labels": {"a": "1", "b": "2"}}}),
+            ),
+            (r#"{"metadata":{"name":"a"},"metadata":null}"#, json!({"metadata": null})),
+            (
+                r#"{"metadata":{"labels":{"a":{"x":1},"a":{"y":2}}}}"#,
+                json!({"metadata": {"labels": {"a": {"y": 2}}}}),
+            ),
+            (r#"{"spec":{"containers":[{}]},"spec":{"containers":[]}}"#, json!({"spec": {"containers": []}})),
+        ] {
+            assert_eq!(read_as(text.as_bytes(), Some(&schema)).unwrap().value, value, "{text}");
+        }
+        assert_eq!(read(br#"{"a":{"x":1},"a":{"y":2}}"#).unwrap().value, json!({"a": {"y": 2}}));
     }
 
     #[test]

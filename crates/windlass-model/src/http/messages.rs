@@ -52,7 +52,8 @@ mod tests {
 
     use super::*;
 
-    const CONFIG_MAP: Wanted<'_> = Wanted { kind: "ConfigMap", group: "", version: "v1", custom: false };
+    const CONFIG_MAP: Wanted<'_> =
+        Wanted { kind: "ConfigMap", group: "", version: "v1", custom: false, schema: None };
     const PAIR: &[u8] = b"k8s\0\x0a\x0c\x0a\x04g/v1\x12\x04Pair";
 
     fn read(body: &[u8]) -> Result<Value, String> {

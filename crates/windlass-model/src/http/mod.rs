@@ -18,6 +18,7 @@ use crate::json_syntax;
 use crate::metadata;
 use crate::object::split_api_version;
 use crate::request::{FieldValidation, Options, PatchKind, Request, ResourceId, Verb};
+use crate::schema::Schema;
 use crate::status::Status;
 use crate::types::{Origin, TypeInfo, Types};
 use crate::unmarshal;
@@ -61,6 +62,8 @@ pub struct HttpParts<'a> {
     pub user_agent: Option<&'a str>,
     /// JSON or protobuf. A YAML body is converted by whoever calls.
     pub body: &'a [u8],
+    /// What a strict reader of YAML complains about, if the body was converted.
+    pub yaml_findings: &'a [String],
 }
 
 /// What an HTTP request asks for.
@@ -86,16 +89,20 @@ pub struct Parsed {
 pub fn parse(parts: &HttpParts<'_>, types: &Types) -> Result<Parsed, Status> {
     let target = path::parse(parts.path)?;
     let info = types.get(&target.resource);
-    // A binding is made, but never kept.
-    if info.is_none() && target.resource != ResourceId::new("", "v1", "bindings") {
-        return Err(Status::no_such_resource());
-    }
+    let fits = |info: &&Arc<TypeInfo>| info.namespaced || target.namespace.is_none();
+    let info = info.filter(fits).ok_or_else(Status::no_such_resource)?;
     let query = Query::parse(parts.query);
-    let verb = verb_of(parts, &target)?;
+    let is_custom = info.origin == Origin::Custom;
+    let verb = verb_of(parts, &target, is_custom)?;
+    if !info.is_stored() && verb != Verb::Create {
+        return Err(Status::method_not_allowed());
+    }
+    if !is_custom {
+        accept::check_known(parts.accept, verb)?;
+    }
     if parts.body.len() > BODY_BYTES_MAX {
         return Err(Status::too_large(BODY_BYTES_MAX));
     }
-    let is_custom = info.is_some_and(|info| info.origin == Origin::Custom);
     let (output, format) = accept::negotiate(parts.accept, &query, is_custom)?;
     let mut request = Request::new(verb, target.resource);
     request.namespace = target.namespace;
@@ -113,10 +120,9 @@ pub fn parse(parts: &HttpParts<'_>, types: &Types) -> Result<Parsed, Status> {
         Verb::Create | Verb::Update | Verb::Patch(_) => {
             request.options = options::of_write(verb, &query)?;
             default_manager(verb, &mut request.options, parts.user_agent);
-            let wanted = Wanted::of(&request, info.map(Arc::as_ref));
+            let wanted = Wanted::of(&request, info);
             let document = written_body(verb, parts, &wanted)?;
-            warnings = strict_findings(verb, &document);
-            refuse_findings(verb, request.options.field_validation, &document, &mut warnings, &wanted)?;
+            warnings = findings(verb, parts, &document, request.options.field_validation, &wanted)?;
             request.body = Some(document.value);
         }
     }
@@ -140,7 +146,9 @@ pub fn has_no_page(method: &str, path: &str, types: &Types) -> bool {
     if types.iter().filter(built_in).any(|info| info.resource.group == group) {
         return false;
     }
-    let Ok(target) = path::parse(path) else { return false };
+    let Ok(target) = path::parse(path) else {
+        return !types.iter().any(|info| info.resource.group == group);
+    };
     match types.get(&target.resource) {
         None => true,
         Some(info) if !info.namespaced => target.namespace.is_some(),
@@ -151,8 +159,12 @@ pub fn has_no_page(method: &str, path: &str, types: &Types) -> bool {
     }
 }
 
-fn verb_of(parts: &HttpParts<'_>, target: &path::Target) -> Result<Verb, Status> {
+fn verb_of(parts: &HttpParts<'_>, target: &path::Target, is_custom: bool) -> Result<Verb, Status> {
     let whole_object = target.name.is_some() && target.subresource.is_none();
+    // Only custom resources know this method.
+    if parts.method == "HEAD" && !is_custom {
+        return Err(Status::method_not_allowed());
+    }
     Ok(match (parts.method, &target.name) {
         ("GET" | "HEAD", _) if target.watch => Verb::List,
         (_, _) if target.watch => return Err(Status::method_not_allowed()),
@@ -217,20 +229,23 @@ struct Wanted<'a> {
     group: &'a str,
     version: &'a str,
     custom: bool,
+    /// What Go decodes the object into.
+    schema: Option<&'a Schema>,
 }
 
 impl<'a> Wanted<'a> {
-    fn of(request: &'a Request, info: Option<&'a TypeInfo>) -> Self {
+    fn of(request: &'a Request, info: &'a TypeInfo) -> Self {
         let ResourceId { group, version, .. } = &request.resource;
         let (kind, group, version) = match request.subresource.as_deref() {
             Some("scale") => ("Scale", "autoscaling", "v1"),
             Some("eviction") => ("Eviction", "policy", "v1"),
             Some("token") => ("TokenRequest", "authentication.k8s.io", "v1"),
             Some("binding") => ("Binding", "", "v1"),
-            _ => (info.map_or("Binding", |info| &info.kind), group.as_str(), version.as_str()),
+            _ => (info.kind.as_str(), group.as_str(), version.as_str()),
         };
-        let custom = info.is_some_and(|info| info.origin == Origin::Custom) && kind != "Scale";
-        Wanted { kind, group, version, custom }
+        let custom = info.origin == Origin::Custom && kind != "Scale";
+        let schema = (kind == info.kind && !custom).then_some(&*info.schema);
+        Wanted { kind, group, version, custom, schema }
     }
 }
 
@@ -242,7 +257,8 @@ fn written_body(verb: Verb, parts: &HttpParts<'_>, wanted: &Wanted<'_>) -> Resul
         return Ok(Document { value, duplicates: Vec::new() });
     }
     let refused = |why: &str| unreadable(verb, parts, wanted, why);
-    let mut document = body::read(parts.body)
+    let decoded_into = wanted.schema.filter(|_| !matches!(verb, Verb::Patch(_)));
+    let mut document = body::read_as(parts.body, decoded_into)
         .map_err(|error| refused(&json_syntax::fault(parts.body).unwrap_or_else(|| error.to_string())))?;
     if let Verb::Patch(kind) = verb {
         let (fits, go_type) = match kind {
@@ -336,22 +352,31 @@ fn strict_findings(verb: Verb, document: &Document) -> Vec<String> {
     findings.into_iter().map(|finding| format!("json patch {finding}")).collect()
 }
 
-/// Findings are refused, told or forgotten, as the client wants it.
-fn refuse_findings(
+/// What a strict reader complains about is refused, told or forgotten, as the client wants it.
+fn findings(
     verb: Verb,
-    validation: FieldValidation,
+    parts: &HttpParts<'_>,
     document: &Document,
-    findings: &mut Vec<String>,
+    validation: FieldValidation,
     wanted: &Wanted<'_>,
-) -> Result<(), Status> {
+) -> Result<Vec<String>, Status> {
+    let of_yaml = parts.yaml_findings;
+    let of_json = strict_findings(verb, document);
     match validation {
-        FieldValidation::Ignore => findings.clear(),
-        FieldValidation::Strict if !findings.is_empty() => {
-            return Err(strict_error(verb, document, &findings.join(", "), wanted));
+        FieldValidation::Ignore => Ok(Vec::new()),
+        FieldValidation::Strict if !(of_yaml.is_empty() && of_json.is_empty()) => {
+            let place =
+                if verb == Verb::Patch(PatchKind::Apply) { "error converting YAML to JSON: " } else { "" };
+            let of_yaml = of_yaml.join("\n  ");
+            let of_yaml =
+                (!of_yaml.is_empty()).then(|| format!("{place}yaml: unmarshal errors:\n  {of_yaml}"));
+            let all: Vec<String> = of_yaml.into_iter().chain(of_json).collect();
+            Err(strict_error(verb, document, &all.join(", "), wanted))
         }
-        FieldValidation::Warn | FieldValidation::Strict => {}
+        FieldValidation::Warn | FieldValidation::Strict => {
+            Ok(of_yaml.iter().cloned().chain(of_json).collect())
+        }
     }
-    Ok(())
 }
 
 fn strict_error(verb: Verb, document: &Document, findings: &str, wanted: &Wanted<'_>) -> Status {
@@ -403,7 +428,7 @@ mod tests {
     fn methods_become_verbs() {
         for (method, path, expected) in [
             ("GET", CONFIG_MAP, Ok(Verb::Get)),
-            ("HEAD", CONFIG_MAP, Ok(Verb::Get)),
+            ("HEAD", CONFIG_MAP, Err(405)),
             ("GET", CONFIG_MAPS, Ok(Verb::List)),
             ("GET", "/api/v1/watch/configmaps", Ok(Verb::List)),
             ("POST", CONFIG_MAPS, Ok(Verb::Create)),
@@ -606,6 +631,7 @@ mod tests {
                 accept: accept.as_deref(),
                 user_agent: user_agent.as_deref(),
                 body: &body,
+                ..HttpParts::default()
             });
             if let Err(status) = result {
                 prop_assert!((400..=504).contains(&status.code));

@@ -14,6 +14,7 @@ mod open_api;
 mod parse;
 mod pattern;
 mod prune;
+mod restore;
 mod structural;
 mod validate;
 
@@ -31,6 +32,7 @@ pub use parse::parse;
 pub(crate) use parse::read_checked;
 pub use pattern::compile as compile_pattern;
 pub use prune::{coerce, prune};
+pub(crate) use restore::restore_problem;
 pub use validate::formats::unknown_formats;
 pub use validate::{validate, validate_status};
 

@@ -92,7 +92,7 @@ mod tests {
                 panic!("{} has no schema", info.kind)
             };
             assert!(fields.contains_key("metadata"), "{}", info.kind);
-            let has_status = info.has_status || !info.is_stored();
+            let has_status = info.has_status || info.is_review();
             assert_eq!(fields.contains_key("status"), has_status, "{}", info.kind);
         }
     }

@@ -65,11 +65,16 @@ pub struct TypeInfo {
 }
 
 impl TypeInfo {
-    /// Whether objects of this type are kept. Reviews are not: creating one asks a question, and that is all that
-    /// can be done with them.
+    /// Whether objects of this type are kept. Reviews are not: creating one asks a question; nor are bindings:
+    /// creating one changes a pod. That is all that can be done with them.
     pub fn is_stored(&self) -> bool {
+        self.origin != Origin::BuiltIn || !(self.is_review() || self.kind == "Binding")
+    }
+
+    /// Whether creating an object of this type asks a question.
+    pub(crate) fn is_review(&self) -> bool {
         let asked = matches!(self.resource.group.as_str(), "authentication.k8s.io" | "authorization.k8s.io");
-        !(asked && self.origin == Origin::BuiltIn)
+        asked && self.origin == Origin::BuiltIn
     }
 }
 

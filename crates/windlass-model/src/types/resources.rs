@@ -130,6 +130,7 @@ pub(super) const TOKEN_REQUEST: Resource =
 
 /// All built-in resources that are served.
 pub(super) const RESOURCES: &[Resource] = &[
+    Resource::new("core.v1.Binding", "", "bindings"),
     Resource::new("core.v1.ConfigMap", "", "configmaps").short(&["cm"]),
     Resource::new("core.v1.Endpoints", "", "endpoints").short(&["ep"]),
     Resource::new("core.v1.Event", "", "events").short(&["ev"]).select(EVENT_FIELDS),

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::object;
+use crate::protection::{CLAIM_FINALIZER, VOLUME_FINALIZER};
 use crate::status::Status;
 use crate::store::{Key, Store};
 
@@ -24,10 +25,11 @@ pub(super) fn admit_new<S: Store + ?Sized>(call: &Call<'_, S>, new: &mut Value) 
             tolerate_node_troubles(new);
         }
         ("", "nodes") => add_not_ready_taint(new),
-        // The finalizers that protect claims and volumes in use are left out: no controller here would remove them.
         ("", "persistentvolumeclaims") => {
             choose_class(call, new, "storage.k8s.io", "storageclasses", "storageClassName");
+            protect(new, CLAIM_FINALIZER);
         }
+        ("", "persistentvolumes") => protect(new, VOLUME_FINALIZER),
         ("networking.k8s.io", "ingresses") => {
             choose_class(call, new, "networking.k8s.io", "ingressclasses", "ingressClassName");
         }
@@ -59,6 +61,15 @@ pub(super) fn admit_update<S: Store + ?Sized>(
         _ => {}
     }
     Ok(())
+}
+
+/// Storage that is in use outlives its deletion until it is in use no more.
+fn protect(object: &mut Value, finalizer: &str) {
+    let mut finalizers: Vec<String> = object::finalizers(object).map(str::to_owned).collect();
+    if !finalizers.iter().any(|known| known == finalizer) {
+        finalizers.push(finalizer.to_owned());
+        object::set_meta(object, "finalizers", finalizers);
+    }
 }
 
 fn spec_of(object: &mut Value) -> Option<&mut Map<String, Value>> {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use crate::apply::validate::plain;
 use crate::crd;
 use crate::field::{FieldError, FieldPath, quoted};
 use crate::object;
@@ -20,8 +21,10 @@ use super::call::Call;
 pub(super) enum Source {
     /// The client sent it: 400.
     Body,
-    /// A patch made it: 422 about the patch.
+    /// A patch made it: 422 about what it made.
     Patch,
+    /// A strategic merge patch made it: 422 about the patch itself.
+    Strategic,
 }
 
 /// An object that fits its type, and what the client should be told about it.
@@ -41,18 +44,18 @@ pub(super) fn decode<S: Store + ?Sized>(
     let info = call.info;
     // An empty list of owners is a wish of its own, though the Go type writes it like none.
     let forgets_owners = object["metadata"]["managedFields"].as_array().is_some_and(Vec::is_empty);
-    check_kind(info, &mut object, source)?;
+    check_kind(call, &mut object, source)?;
     let strict = call.request.options.field_validation == FieldValidation::Strict;
     // A patch that is refused is shown with what it made, unknown fields and all.
-    let patched = (strict && source == Source::Patch).then(|| object.clone());
-    let unknown = fit(info, &mut object).map_err(|problem| misfit(info, &object, source, &problem))?;
+    let patched = (strict && source != Source::Body).then(|| object.clone());
+    let unknown = fit(info, &mut object).map_err(|problem| misfit(call, &object, source, &problem))?;
     let warnings = match call.request.options.field_validation {
         FieldValidation::Ignore => Vec::new(),
         FieldValidation::Warn => unknown,
         FieldValidation::Strict if unknown.is_empty() => unknown,
         FieldValidation::Strict => {
             let problem = format!("strict decoding error: {}", unknown.join(", "));
-            return Err(misfit(info, patched.as_ref().unwrap_or(&object), source, &problem));
+            return Err(misfit(call, patched.as_ref().unwrap_or(&object), source, &problem));
         }
     };
     set_defaults(info, &mut object);
@@ -72,7 +75,7 @@ pub(super) fn settle<S: Store + ?Sized>(call: &Call<'_, S>, mut object: Value) -
     }
     let problem = fit(call.info, &mut object).err();
     if let Some(problem) = problem {
-        return Err(misfit(call.info, &object, Source::Body, &problem));
+        return Err(misfit(call, &object, Source::Body, &problem));
     }
     set_defaults(call.info, &mut object);
     Ok(object)
@@ -127,7 +130,7 @@ pub(super) fn drop_duplicate_owners(object: &mut Value, source: Source) -> Optio
         return None;
     }
     object::set_meta(object, "ownerReferences", kept);
-    let when = if source == Source::Patch { " after mutating admission happens" } else { "" };
+    let when = if source != Source::Body { " after mutating admission happens" } else { "" };
     Some(format!(
         ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, \
          and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
@@ -136,7 +139,12 @@ pub(super) fn drop_duplicate_owners(object: &mut Value, source: Source) -> Optio
 }
 
 /// Checks `kind` and `apiVersion`; a built-in type may leave them out.
-fn check_kind(info: &TypeInfo, object: &mut Value, source: Source) -> Result<(), Status> {
+fn check_kind<S: Store + ?Sized>(
+    call: &Call<'_, S>,
+    object: &mut Value,
+    source: Source,
+) -> Result<(), Status> {
+    let info = call.info;
     let expected = object::api_version(&info.resource.group, &info.resource.version);
     let Some(fields) = object.as_object_mut() else {
         return Err(Status::bad_request(format!(
@@ -160,7 +168,7 @@ fn check_kind(info: &TypeInfo, object: &mut Value, source: Source) -> Result<(),
     let given_version = if api_version.is_empty() { &expected } else { &api_version };
     let why = no_conversion(given, given_version, &info.resource.group, &info.kind);
     Err(match source {
-        Source::Patch => misfit(info, object, source, &why),
+        Source::Patch | Source::Strategic => misfit(call, object, source, &why),
         Source::Body => not_handled(given, given_version, &info.kind, &why),
     })
 }
@@ -234,18 +242,26 @@ fn fit(info: &TypeInfo, object: &mut Value) -> Result<Vec<String>, String> {
     Ok(unknown.into_iter().map(|path| format!("unknown field {}", quoted(&path))).collect())
 }
 
-fn misfit(info: &TypeInfo, object: &Value, source: Source, problem: &str) -> Status {
-    match source {
-        Source::Body => Status::bad_request(format!(
-            "{kind} in version {:?} cannot be handled as a {kind}: {problem}",
-            info.resource.version,
-            kind = info.kind
-        )),
-        Source::Patch => {
-            let error = FieldError::invalid(&FieldPath::of("patch"), object.to_string(), problem);
-            Status::invalid("", "", "", &[error])
+/// Why an object does not fit its type, in the words for where it comes from.
+pub(super) fn misfit<S: Store + ?Sized>(
+    call: &Call<'_, S>,
+    object: &Value,
+    source: Source,
+    problem: &str,
+) -> Status {
+    let info = call.info;
+    let shown = match source {
+        Source::Body => {
+            return Status::bad_request(format!(
+                "{kind} in version {:?} cannot be handled as a {kind}: {problem}",
+                info.resource.version,
+                kind = info.kind
+            ));
         }
-    }
+        Source::Patch => object.to_string(),
+        Source::Strategic => call.request.body.as_ref().map(plain).unwrap_or_default(),
+    };
+    Status::invalid("", "", "", &[FieldError::invalid(&FieldPath::of("patch"), shown, problem)])
 }
 
 fn set_defaults(info: &TypeInfo, object: &mut Value) {

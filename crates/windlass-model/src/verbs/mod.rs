@@ -73,7 +73,9 @@ fn route<S: Store + ?Sized>(call: &Call<'_, S>) -> Result<Effect, Status> {
     }
     match call.request.subresource.as_deref() {
         None => whole_object(call),
-        Some("status") if call.info.has_status => status_part(call),
+        Some("status") if call.info.has_status => part_of(call, Part::Status),
+        Some("ephemeralcontainers") if call.is("", "pods") => part_of(call, Part::EphemeralContainers),
+        Some("resize") if call.is("", "pods") => part_of(call, Part::Resize),
         Some("scale") if call.info.scale.is_some() => scale::scale(call),
         Some("finalize") if call.is("", "namespaces") => match call.request.verb {
             Verb::Update => update::update(call, Part::Finalize).map(Effect::from),
@@ -104,11 +106,11 @@ fn whole_object<S: Store + ?Sized>(call: &Call<'_, S>) -> Result<Effect, Status>
     }
 }
 
-fn status_part<S: Store + ?Sized>(call: &Call<'_, S>) -> Result<Effect, Status> {
+fn part_of<S: Store + ?Sized>(call: &Call<'_, S>, part: Part) -> Result<Effect, Status> {
     match call.request.verb {
         Verb::Get => get(call),
-        Verb::Update => update::update(call, Part::Status).map(Effect::from),
-        Verb::Patch(kind) => patch::patch(call, kind, Part::Status).map(Effect::from),
+        Verb::Update => update::update(call, part).map(Effect::from),
+        Verb::Patch(kind) => patch::patch(call, kind, part).map(Effect::from),
         _ => Err(call.method_not_allowed()),
     }
 }

@@ -7,6 +7,7 @@ use crate::field::{FieldError, FieldPath};
 use crate::object;
 use crate::patch;
 use crate::request::PatchKind;
+use crate::schema;
 use crate::status::{Reason, Status};
 use crate::store::Store;
 
@@ -53,7 +54,8 @@ fn modify<S: Store + ?Sized>(call: &Call<'_, S>, kind: PatchKind, part: Part) ->
     let stored = call.existing()?;
     let live = call.view(&stored);
     let patched = patched(call, kind, &live)?;
-    let mut decoded = body::decode(call, patched, Source::Patch)?;
+    let source = if kind == PatchKind::Strategic { Source::Strategic } else { Source::Patch };
+    let mut decoded = body::decode(call, patched, source)?;
     body::check_namespace(call, &mut decoded.object)?;
     body::check_name(call, &decoded.object)?;
     decoded.warnings.extend(body::drop_duplicate_owners(&mut decoded.object, Source::Patch));
@@ -74,7 +76,13 @@ pub(super) fn patched<S: Store + ?Sized>(
     }
     match kind {
         PatchKind::Json => patch::apply_json_patch(live, body),
-        PatchKind::Strategic => patch::apply_strategic_patch(&call.info.schema, live, body),
+        PatchKind::Strategic => {
+            let made = patch::apply_strategic_patch(&call.info.schema, live, body)?;
+            match schema::restore_problem(&call.info.schema, &made) {
+                None => Ok(made),
+                Some(problem) => Err(body::misfit(call, &made, Source::Strategic, &problem)),
+            }
+        }
         PatchKind::Merge | PatchKind::Apply => Ok(patch::apply_merge_patch(live, body)),
     }
 }

@@ -30,6 +30,12 @@ pub(super) fn new_object(info: &TypeInfo, new: &mut Value, now: Timestamp) {
     }
     if info.origin == Origin::BuiltIn {
         types::rules::prepare(info, None, new, None);
+        if info.kind == "Pod" {
+            let conditions = new["status"].get_mut("conditions").and_then(Value::as_array_mut);
+            for condition in conditions.into_iter().flatten() {
+                condition["lastTransitionTime"] = now.to_string().into();
+            }
+        }
         if info.kind == "PersistentVolume" {
             new["status"] = json!({ "phase": "Pending", "lastPhaseTransitionTime": now.to_string() });
         }
@@ -45,10 +51,10 @@ pub(super) fn new_object(info: &TypeInfo, new: &mut Value, now: Timestamp) {
 pub(super) fn update(info: &TypeInfo, live: &Value, new: &mut Value, part: Part) {
     copy_meta(live, new, "generation");
     match part {
-        Part::Object | Part::Scale | Part::Finalize if info.has_status => copy(live, new, "status"),
-        Part::Object | Part::Scale | Part::Finalize => {}
         Part::Status if info.origin == Origin::Custom => only_status(live, new),
         Part::Status => status_and_metadata(info, live, new),
+        _ if info.has_status => copy(live, new, "status"),
+        _ => {}
     }
     if info.origin == Origin::BuiltIn {
         types::rules::prepare(info, Some(live), new, part.rules());

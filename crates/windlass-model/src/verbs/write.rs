@@ -36,6 +36,10 @@ pub(super) enum Part {
     Scale,
     /// The finalizers in the spec of a namespace.
     Finalize,
+    /// The containers that are added to a pod to look into it.
+    EphemeralContainers,
+    /// The resources of the containers of a pod.
+    Resize,
 }
 
 impl Part {
@@ -46,6 +50,8 @@ impl Part {
             Part::Status => Some("status"),
             Part::Scale => Some("scale"),
             Part::Finalize => Some("finalize"),
+            Part::EphemeralContainers => Some("ephemeralcontainers"),
+            Part::Resize => Some("resize"),
         }
     }
 

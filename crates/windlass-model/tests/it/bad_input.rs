@@ -12,7 +12,7 @@ fn send(cluster: &mut Cluster, method: &str, path: &str, body: &[u8]) -> Respons
         _ => Some("application/json"),
     };
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
-    let parts = HttpParts { method, path, query, content_type, accept: None, user_agent: None, body };
+    let parts = HttpParts { method, path, query, content_type, body, ..HttpParts::default() };
     match parse(&parts, cluster.types()) {
         Ok(parsed) => cluster.request(&parsed.request),
         Err(status) => status.into(),

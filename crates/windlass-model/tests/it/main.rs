@@ -11,6 +11,7 @@ mod namespaces;
 mod openapi;
 mod ownership;
 mod patch;
+mod protection;
 mod service_accounts;
 mod subresources;
 mod support;

@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
+use bytes::Bytes;
 use hyper::Request as HttpRequest;
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, USER_AGENT};
@@ -44,13 +45,17 @@ impl Api {
     pub(crate) async fn answer(self: &Arc<Self>, request: HttpRequest<Incoming>) -> Answer {
         let started = Instant::now();
         let (parts, body) = request.into_parts();
+        let mut body = Some(body);
         let snapshot = self.storage.snapshot();
         let about = about::of(&parts, snapshot.types());
-        let routed = Guarded::new(self.route(&parts, body, &snapshot, &about)).await;
+        let routed = Guarded::new(self.route(&parts, &mut body, &snapshot, &about)).await;
         let answer = match routed.unwrap_or_else(|| Err(fault())) {
             Ok(answer) => answer,
             Err(status) => of_status(&status, Format::Json),
         };
+        if let Some(body) = body {
+            body::leave(body, self.limits.body_patience);
+        }
         let (code, took) = (answer.status().as_u16(), started.elapsed());
         self.metrics.answered(&about, code, took);
         tracing::debug!(
@@ -62,7 +67,7 @@ impl Api {
     async fn route(
         self: &Arc<Self>,
         parts: &Parts,
-        body: Incoming,
+        body: &mut Option<Incoming>,
         snapshot: &Snapshot,
         about: &About,
     ) -> Result<Answer, Status> {
@@ -81,8 +86,11 @@ impl Api {
         }
         let _permit = self.admit(about)?;
         let content_type = header(&parts.headers, &CONTENT_TYPE);
-        let body = body::read(body, self.limits.body_patience).await?;
-        let body = body::as_json(body, content_type)?;
+        let body = match body.take() {
+            Some(body) => body::read(body, self.limits.body_patience).await?,
+            None => Bytes::new(),
+        };
+        let (body, yaml_findings) = body::as_json(body, content_type)?;
         let parsed = parse(
             &HttpParts {
                 method: parts.method.as_str(),
@@ -92,6 +100,7 @@ impl Api {
                 accept: header(&parts.headers, &ACCEPT),
                 user_agent: header(&parts.headers, &USER_AGENT),
                 body: &body,
+                yaml_findings: &yaml_findings,
             },
             snapshot.types(),
         )?;

@@ -5,8 +5,12 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
+use serde_saphyr::options::DuplicateKeyPolicy;
 use windlass_model::http::BODY_BYTES_MAX;
 use windlass_model::{Reason, Status};
+
+/// So much of a body that is too large is passed over, so that a client that sends first and reads then gets its answer.
+const PASSED_OVER_MAX: usize = 16 * 1024 * 1024;
 
 /// Reads a body to its end.
 ///
@@ -15,6 +19,7 @@ use windlass_model::{Reason, Status};
 pub(crate) async fn read(mut body: Incoming, patience: Duration) -> Result<Bytes, Status> {
     let announced = body.size_hint().lower();
     if announced > BODY_BYTES_MAX as u64 {
+        leave(body, patience);
         return Err(Status::too_large(BODY_BYTES_MAX));
     }
     let whole = async {
@@ -24,24 +29,52 @@ pub(crate) async fn read(mut body: Incoming, patience: Duration) -> Result<Bytes
                 frame.map_err(|error| Status::bad_request(format!("cannot read the body: {error}")))?;
             if let Ok(data) = frame.into_data() {
                 if read.len() + data.len() > BODY_BYTES_MAX {
-                    return Err(Status::too_large(BODY_BYTES_MAX));
+                    return Ok(None);
                 }
                 read.extend_from_slice(&data);
             }
         }
-        Ok(read.freeze())
+        Ok(Some(read.freeze()))
     };
-    tokio::time::timeout(patience, whole).await.unwrap_or_else(|_| {
+    let whole = tokio::time::timeout(patience, whole).await.unwrap_or_else(|_| {
         let message = format!("the body of the request did not arrive within {} s", patience.as_secs());
         Err(Status::failure(408, Reason::Timeout, message))
+    });
+    whole?.ok_or_else(|| {
+        leave(body, patience);
+        Status::too_large(BODY_BYTES_MAX)
     })
 }
 
-/// The same document as JSON, if it is YAML; else as it is.
+/// Answers without a body that is still to come, or the rest of it, and passes over it meanwhile.
+///
+/// To end the connection with data still on its way would reset it, and the client might never see the answer.
+pub(crate) fn leave(body: Incoming, patience: Duration) {
+    if !body.is_end_stream() {
+        tokio::spawn(pass_over(body, patience));
+    }
+}
+
+/// Reads on without keeping anything, within bounds.
+async fn pass_over(mut body: Incoming, patience: Duration) {
+    let rest = async {
+        let mut passed = 0;
+        while let Some(Ok(frame)) = body.frame().await {
+            passed += frame.data_ref().map_or(0, Bytes::len);
+            if passed > PASSED_OVER_MAX {
+                return;
+            }
+        }
+    };
+    // Who has not sent the rest by now is not waiting for an answer.
+    let _ = tokio::time::timeout(patience, rest).await;
+}
+
+/// The same document as JSON, if it is YAML; else as it is. And what a strict reader would complain about.
 ///
 /// # Errors
 /// 400 with what is wrong in it, and where.
-pub(crate) fn as_json(body: Bytes, content_type: Option<&str>) -> Result<Bytes, Status> {
+pub(crate) fn as_json(body: Bytes, content_type: Option<&str>) -> Result<(Bytes, Vec<String>), Status> {
     let is_yaml = content_type.is_some_and(|given| {
         let given = given.split(';').next().unwrap_or_default().trim();
         given.eq_ignore_ascii_case("application/yaml") || given == "application/apply-patch+yaml"
@@ -50,15 +83,32 @@ pub(crate) fn as_json(body: Bytes, content_type: Option<&str>) -> Result<Bytes, 
     if !is_yaml
         || body.first() == Some(&b'{') && serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_ok()
     {
-        return Ok(body);
+        return Ok((body, Vec::new()));
     }
     let text = std::str::from_utf8(&body)
         .map_err(|error| Status::bad_request(format!("error decoding YAML: {error}")))?;
-    let value: serde_json::Value = serde_saphyr::from_str(text)
-        .map_err(|error| Status::bad_request(format!("error decoding YAML: {error}")))?;
+    let mut findings = Vec::new();
+    let mut value: Result<serde_json::Value, _> = serde_saphyr::from_str(text);
+    if let Some(finding) = value.as_ref().err().and_then(duplicate) {
+        findings.push(finding);
+        let options = serde_saphyr::options! { duplicate_keys: DuplicateKeyPolicy::LastWins };
+        value = serde_saphyr::from_str_with_options(text, options);
+    }
+    let value = value.map_err(|error| Status::bad_request(format!("error decoding YAML: {error}")))?;
     serde_json::to_vec(&value)
-        .map(Bytes::from)
+        .map(|json| (Bytes::from(json), findings))
         .map_err(|error| Status::bad_request(format!("error converting YAML to JSON: {error}")))
+}
+
+/// The first key that stands twice in one map, if that is what is wrong.
+fn duplicate(error: &serde_saphyr::Error) -> Option<String> {
+    match error {
+        serde_saphyr::Error::WithSnippet { error, .. } => duplicate(error),
+        serde_saphyr::Error::DuplicateMappingKey { key: Some(key), location } => {
+            Some(format!("line {}: key {key:?} already set in map", location.line()))
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -67,7 +117,7 @@ mod tests {
 
     fn converted(body: &'static str, content_type: &str) -> Result<String, String> {
         let json = as_json(Bytes::from_static(body.as_bytes()), Some(content_type));
-        json.map(|json| String::from_utf8_lossy(&json).into_owned()).map_err(|status| status.message)
+        json.map(|(json, _)| String::from_utf8_lossy(&json).into_owned()).map_err(|status| status.message)
     }
 
     #[test]
@@ -81,6 +131,14 @@ mod tests {
             Ok(r#"{"b": 1, "a": 2}"#.to_owned())
         );
         assert_eq!(converted("not: json", "application/json"), Ok("not: json".to_owned()));
+    }
+
+    #[test]
+    fn of_a_key_that_stands_twice_the_last_counts() {
+        let body = Bytes::from_static(b"data:\n  x: 1\n  x: 2\n");
+        let (json, findings) = as_json(body, Some("application/yaml")).expect("it can be read");
+        assert_eq!(&*json, br#"{"data":{"x":2}}"#);
+        assert_eq!(findings, ["line 3: key \"x\" already set in map"]);
     }
 
     #[test]

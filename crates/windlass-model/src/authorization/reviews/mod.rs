@@ -34,7 +34,7 @@ pub struct Reviewer<'a> {
 
 /// Answers a review; `None` for a request about anything else.
 pub fn review(reviewer: Reviewer<'_>, types: &Types, request: &Request) -> Option<Response> {
-    let info = types.get(&request.resource).filter(|info| !info.is_stored())?;
+    let info = types.get(&request.resource).filter(|info| info.is_review())?;
     Some(answer(reviewer, info, request).unwrap_or_else(Response::status))
 }
 

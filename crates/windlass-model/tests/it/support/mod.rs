@@ -36,7 +36,8 @@ pub(crate) fn resource(plural: &str) -> ResourceId {
 
 /// A request for a resource; in the namespace `default` unless the resource has none.
 pub(crate) fn request(verb: Verb, plural: &str) -> Request {
-    let namespaced = !matches!(plural, "namespaces" | "nodes" | "customresourcedefinitions");
+    let namespaced =
+        !matches!(plural, "namespaces" | "nodes" | "persistentvolumes" | "customresourcedefinitions");
     Request::new(verb, resource(plural))
         .in_namespace(if namespaced { "default" } else { "" })
         .as_manager("tester")
