@@ -41,17 +41,22 @@ impl Machine for MakeDisks {
     async fn run(&self, _: Step, cx: &Cx<Broker>) -> Outcome<Step> {
         let Some(claim) = cx.get::<PersistentVolumeClaim>("mq-0").await? else { return done() };
         let uid = claim.uid().unwrap_or_default();
+        // Others hold the claim as well: Kubernetes itself, as long as a pod uses it.
+        let (own, others): (Vec<_>, Vec<_>) = claim.finalizers().iter().partition(|name| *name == FINALIZER);
+        let with_own = || others.iter().map(|name| name.as_str()).chain([FINALIZER]).collect();
         if claim.metadata.deletion_timestamp.is_some() {
-            cx.call(Cloud, ("release", uid)).await?;
-            set_finalizers(cx, &claim, &[]).await?;
-        } else if claim.finalizers().is_empty() {
+            if !own.is_empty() {
+                cx.call(Cloud, ("release", uid)).await?;
+                set_finalizers(cx, &claim, others.iter().map(|name| name.as_str()).collect()).await?;
+            }
+        } else if own.is_empty() {
             match self.0 {
                 Twin::Broken => {
                     cx.call(Cloud, ("make", uid)).await?;
-                    set_finalizers(cx, &claim, &[FINALIZER]).await?;
+                    set_finalizers(cx, &claim, with_own()).await?;
                 }
                 // The claim with its finalizer is looked at again, and then the disk is made.
-                Twin::Repaired => set_finalizers(cx, &claim, &[FINALIZER]).await?,
+                Twin::Repaired => set_finalizers(cx, &claim, with_own()).await?,
             }
         } else {
             cx.call(Cloud, ("make", uid)).await?;
@@ -63,7 +68,7 @@ impl Machine for MakeDisks {
 async fn set_finalizers(
     cx: &Cx<Broker>,
     claim: &PersistentVolumeClaim,
-    finalizers: &[&str],
+    finalizers: Vec<&str>,
 ) -> Result<(), Error> {
     let metadata = json!({ "resourceVersion": claim.resource_version(), "finalizers": finalizers });
     patch::<_, PersistentVolumeClaim>(cx, &claim.name_any(), json!({ "metadata": metadata })).await
