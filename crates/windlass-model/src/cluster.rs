@@ -162,6 +162,20 @@ pub fn first_requests() -> impl Iterator<Item = Request> {
     })
 }
 
+/// Creates the classes of priority that a server shows from its first moment. They hold without being stored too, so a
+/// [`Cluster`] has none.
+pub fn system_class_requests() -> impl Iterator<Item = Request> {
+    verbs::SYSTEM_CLASSES.into_iter().map(|(name, value)| {
+        let create =
+            Request::new(Verb::Create, ResourceId::new("scheduling.k8s.io", "v1", "priorityclasses"));
+        let body = json!({
+            "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": { "name": name },
+            "value": value, "description": "Of what the cluster itself cannot do without.",
+        });
+        create.with_body(body).as_manager("kube-apiserver")
+    })
+}
+
 impl Default for Cluster {
     fn default() -> Self {
         Cluster::new()

@@ -70,6 +70,35 @@ pub fn to_table(
     })
 }
 
+/// The number of replicas of an object as a table: a `Scale` has columns of its own, whatever it scales.
+pub(crate) fn scale_table(
+    info: &TypeInfo,
+    scale: &Arc<Value>,
+    now: Timestamp,
+    include: IncludeObject,
+) -> Value {
+    let column = |name: &str, kind: &str, json_path: &str| Column {
+        name: name.to_owned(),
+        kind: kind.to_owned(),
+        format: String::new(),
+        description: String::new(),
+        priority: 0,
+        json_path: json_path.to_owned(),
+    };
+    let columns = vec![
+        column("Desired", "integer", ".spec.replicas"),
+        column("Available", "integer", ".status.replicas"),
+        column("Age", "date", ".metadata.creationTimestamp"),
+    ];
+    let shown = TypeInfo { origin: Origin::Custom, columns, ..info.clone() };
+    let mut table =
+        to_table(&shown, std::slice::from_ref(scale), object::resource_version(scale), now, include);
+    if info.origin == Origin::BuiltIn {
+        table["columnDefinitions"][3]["type"] = "string".into();
+    }
+    table
+}
+
 /// The metadata of an object as a `PartialObjectMetadata`.
 pub fn partial_metadata(object: &Value) -> Value {
     let metadata = object.get("metadata").cloned().unwrap_or_else(|| Value::Object(Map::new()));

@@ -9,7 +9,8 @@ use crate::store::Storage;
 
 /// Writes what is missing of them. The error says what was refused.
 pub(crate) async fn write_first_objects(storage: &Storage, mode: AuthorizationMode) -> Result<(), String> {
-    let mut requests: Vec<Request> = cluster::first_requests().collect();
+    let mut requests: Vec<Request> =
+        cluster::first_requests().chain(cluster::system_class_requests()).collect();
     if mode == AuthorizationMode::Rbac {
         requests.extend(bootstrap_requests(&storage.snapshot()));
     }

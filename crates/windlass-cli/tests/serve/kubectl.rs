@@ -27,7 +27,7 @@ macro_rules! transcripts {
     };
 }
 
-transcripts! { access apply cascade change create custom delete discover explain get }
+transcripts! { access apply cascade change create custom delete describe discover explain get scale wait watch }
 
 #[test]
 fn every_transcript_is_played() {

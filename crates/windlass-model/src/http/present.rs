@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::http::{Include, Output};
 use crate::object;
 use crate::response::{Body, List, Response};
-use crate::table::{IncludeObject, partial_metadata, to_table};
+use crate::table::{IncludeObject, partial_metadata, scale_table, to_table};
 use crate::time::Timestamp;
 use crate::types::TypeInfo;
 use crate::watch::{Event, EventKind};
@@ -58,6 +58,9 @@ fn present_object(object: &Arc<Value>, output: Output, info: &TypeInfo, now: Tim
     match output {
         Output::Object => (**object).clone(),
         Output::PartialMetadata => partial_metadata(object),
+        Output::Table(include) if object["kind"] == "Scale" && info.scale.is_some() => {
+            scale_table(info, object, now, include.into())
+        }
         Output::Table(include) => {
             let version = object::resource_version(object);
             to_table(info, std::slice::from_ref(object), version, now, include.into())
@@ -135,6 +138,20 @@ mod tests {
             assert_eq!((&shown["kind"], &shown["metadata"]), (&kind.into(), &metadata));
             assert_eq!(shown[part].as_array().unwrap().len(), 1, "{output:?}");
         }
+    }
+
+    #[test]
+    fn a_scale_has_columns_of_its_own() {
+        let types = Types::built_in();
+        let deployments = types.get(&ResourceId::new("apps", "v1", "deployments")).unwrap();
+        let scale = Response::object(json!({
+            "apiVersion": "autoscaling/v1", "kind": "Scale",
+            "metadata": {"name": "web", "creationTimestamp": "1970-01-01T00:00:00Z"},
+            "spec": {"replicas": 2}, "status": {"replicas": 1},
+        }));
+        let shown = present(&scale, Output::Table(Include::None), deployments, Timestamp::default());
+        assert_eq!(shown["columnDefinitions"][1]["name"], "Desired");
+        assert_eq!(shown["rows"][0]["cells"], json!(["web", 2, 1, "0s"]));
     }
 
     #[test]

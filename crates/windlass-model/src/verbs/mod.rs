@@ -18,6 +18,7 @@ mod terminate;
 mod update;
 mod warnings;
 
+pub(crate) use admission::SYSTEM_CLASSES;
 pub use identity::uid;
 mod write;
 

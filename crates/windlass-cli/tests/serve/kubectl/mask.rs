@@ -10,8 +10,13 @@ static MASKS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"\b[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d [+-]\d{4}", "TIME"),
         (r"\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4} [A-Z]+", "TIME"),
         (r"(?m)^[EWI]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ ", "LOG "),
+        // A client whose time is over complains of it or not, as it happens.
+        (r#"(?m)^LOG reflector\.go.*context deadline exceeded.*\n"#, ""),
         (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "UID"),
-        (r#"(resourceVersion"?: ?")\d+""#, "${1}VERSION\""),
+        (r"\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ [+-]\d{4}", "TIME"),
+        (r#"(resourceVersion\\?"?: ?\\?")\d+(\\?")"#, "${1}VERSION${2}"),
+        (r"(Resource Version: +)\d+", "${1}VERSION"),
+        (r"/\S+/(LIVE|MERGED)-\d+/", "$1/"),
         (r"https://127\.0\.0\.1:\d+", "SERVER"),
         // Tables are as wide as their widest cell, and ages are cells.
         (r"(?m)(\S) {2,}", "$1  "),
