@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -69,11 +70,18 @@ fn run(arguments: &Arguments) -> Result<bool> {
         );
         return Ok(report.faults.is_empty());
     }
-    let mut good = true;
-    for kind in kinds(&arguments.against)? {
-        good &= compare(&suite, kind, arguments)?;
-    }
-    Ok(good)
+    let kinds = kinds(&arguments.against)?;
+    // They share nothing, and a real API server spends much of its time waiting.
+    let results: Vec<Result<bool>> = thread::scope(|scope| {
+        let suite = &suite;
+        let start = |kind| scope.spawn(move || compare(suite, kind, arguments));
+        let running: Vec<_> = kinds.into_iter().map(start).collect();
+        running
+            .into_iter()
+            .map(|run| run.join().unwrap_or_else(|_| bail!("a target's thread ended")))
+            .collect()
+    });
+    results.into_iter().try_fold(true, |good, result| Ok(good & result?))
 }
 
 fn kinds(names: &[String]) -> Result<Vec<TargetKind>> {
@@ -105,11 +113,9 @@ fn compare(suite: &Suite, kind: TargetKind, arguments: &Arguments) -> Result<boo
             suite.compare(&Target::Kubernetes(HttpTarget::new("kubernetes", kubernetes.access())?))?
         }
     };
-    for fault in &report.faults {
-        println!("{fault}");
-    }
+    let faults: String = report.faults.iter().map(|fault| format!("{fault}\n")).collect();
     println!(
-        "{}: {} scripts, {} steps, {} known differences, {} faults, {:.1} s",
+        "{faults}{}: {} scripts, {} steps, {} known differences, {} faults, {:.1} s",
         kind.name(),
         report.scripts,
         report.steps,

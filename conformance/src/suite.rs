@@ -18,7 +18,7 @@ use crate::target::http::HttpTarget;
 use crate::target::model::ModelSession;
 
 /// So many scripts talk to a server at the same time.
-const CONVERSATIONS: usize = 4;
+const CONVERSATIONS: usize = 8;
 
 /// Where scripts are performed.
 pub enum Target {

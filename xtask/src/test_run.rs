@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
+use crate::conformance;
 use crate::envtest;
 use crate::prerequisites::{self, PREREQUISITES, prepare};
 use crate::process::{cargo, shown};
@@ -24,7 +25,8 @@ struct Summary {
 /// Tests that need the real kubectl or kube-apiserver, by a part of their names.
 const NEED_KUBERNETES: &[&str] = &["kubectl::"];
 
-/// Runs the tests of the workspace and the seeds of the fuzz targets, or the tests of the pure crates alone.
+/// Runs the tests of the workspace, the seeds of the fuzz targets and the conformance scripts, or the tests of the pure
+/// crates alone.
 pub(crate) fn run(root: &Path, pure: bool) -> Result<()> {
     let start = Instant::now();
     let mut skipped = prepare(PREREQUISITES)?;
@@ -44,9 +46,15 @@ pub(crate) fn run(root: &Path, pure: bool) -> Result<()> {
     for command in &mut commands {
         good &= run_and_count(command, &mut summary)?;
     }
+    if !pure && let Err(error) = conformance::run(root, &[]) {
+        eprintln!("xtask test: {error:#}");
+        good = false;
+    }
     println!("xtask test: {} in {:.1} s", summary.shown(), start.elapsed().as_secs_f64());
     if !good {
-        bail!("see above for what failed, and run it by itself with `cargo test -p PACKAGE NAME`");
+        bail!(
+            "see above for what failed, and run it by itself with `cargo test -p PACKAGE NAME` or `cargo xtask conformance`"
+        );
     }
     Ok(())
 }

@@ -10,12 +10,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
+use windlass_model::discovery::{self, Document};
 use windlass_model::http::{self, EventWriter, Format, HttpParts, Parsed, present};
 use windlass_model::list::list;
 use windlass_model::selector::Filter;
 use windlass_model::watch::{self, Event};
 use windlass_model::{
-    Request, ResourceId, Response, Status, Timestamp, TypeInfo, Types, Verb, definitions, handle, types_after,
+    Request, ResourceId, Response, Status, Timestamp, TypeInfo, Types, Verb, definitions, handle, openapi,
+    types_after,
 };
 
 use super::{Events, Session};
@@ -79,6 +81,16 @@ impl ModelSession {
         self.types.get(&request.resource).cloned()
     }
 
+    /// Discovery or OpenAPI, if that is asked for.
+    fn document(&self, sent: &Sent, path: &str) -> Option<Answer> {
+        let accept = sent.header("Accept");
+        let read = (sent.method == "GET").then_some(&self.types)?;
+        let document =
+            discovery::answer(read, path, accept).or_else(|| openapi::document(read, path, accept))?;
+        let Document { code, content_type: kind, body, .. } = document;
+        Some(Answer { code, headers: vec![content_type(&kind)], body })
+    }
+
     fn answer(&self, parsed: &Parsed, response: &Response) -> Answer {
         let warnings = parsed.warnings.iter().chain(&response.warnings);
         let mut headers: Vec<(String, String)> =
@@ -98,6 +110,9 @@ impl ModelSession {
 impl Session for ModelSession {
     fn send(&mut self, sent: &Sent) -> Result<Answer> {
         let path = sent.path.split('?').next().unwrap_or_default();
+        if let Some(document) = self.document(sent, path) {
+            return Ok(document);
+        }
         if http::has_no_page(&sent.method, path, &self.types) {
             return Ok(no_page());
         }

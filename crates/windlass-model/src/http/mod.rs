@@ -89,14 +89,21 @@ pub struct Parsed {
 pub fn parse(parts: &HttpParts<'_>, types: &Types) -> Result<Parsed, Status> {
     let target = path::parse(parts.path)?;
     let info = types.get(&target.resource);
-    let fits = |info: &&Arc<TypeInfo>| info.namespaced || target.namespace.is_none();
-    let info = info.filter(fits).ok_or_else(Status::no_such_resource)?;
+    let has_path = |info: &&Arc<TypeInfo>| match target.namespace {
+        None => !info.namespaced || info.is_stored(),
+        Some(_) => info.namespaced,
+    };
+    let info = info.filter(has_path).ok_or_else(Status::no_such_resource)?;
+    // What is not kept is made, and that is all.
+    if !info.is_stored() && target.name.is_some() {
+        return Err(Status::no_such_resource());
+    }
+    if !info.is_stored() && parts.method != "POST" {
+        return Err(Status::method_not_allowed());
+    }
     let query = Query::parse(parts.query);
     let is_custom = info.origin == Origin::Custom;
     let verb = verb_of(parts, &target, is_custom)?;
-    if !info.is_stored() && verb != Verb::Create {
-        return Err(Status::method_not_allowed());
-    }
     if !is_custom {
         accept::check_known(parts.accept, verb)?;
     }
