@@ -38,6 +38,9 @@ static ALL_FAULTS: LazyLock<Regex> = LazyLock::new(|| regex(r"(?s)is invalid: \[
 static OBJECT_IN_TEXT: LazyLock<Regex> = LazyLock::new(|| regex(r#""(\{(?:\\.|[^"\\])*\})""#));
 static AGE: LazyLock<Regex> = LazyLock::new(|| regex(r"^(\d+[dhms])+$"));
 
+/// So many letters in a row come from `{fill}`.
+const FILLING_MIN: usize = 1000;
+
 fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("the patterns above are correct")
 }
@@ -156,6 +159,7 @@ impl Normaliser {
     }
 
     fn text(&mut self, text: &str) -> String {
+        let text = &short(text);
         let text = OBJECT_IN_TEXT.replace_all(text, |found: &Captures<'_>| self.quoted_object(&found[0]));
         let text = TOKEN.replace_all(&text, "<token>");
         let text = SCHEME.replace_all(&text, "");
@@ -185,6 +189,23 @@ impl Normaliser {
         self.normalise(&mut object);
         Value::from(object.to_string()).to_string()
     }
+}
+
+/// Says how long a filling is instead of repeating it: a megabyte tells a reader nothing.
+fn short(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len().min(FILLING_MIN));
+    let mut rest = text;
+    while let Some(start) = rest.find('x') {
+        let (before, from) = rest.split_at(start);
+        let length = from.bytes().take_while(|byte| *byte == b'x').count();
+        shown.push_str(before);
+        match length < FILLING_MIN {
+            true => shown.push_str(&from[..length]),
+            false => shown.push_str(&format!("<{length} x>")),
+        }
+        rest = &from[length..];
+    }
+    shown + rest
 }
 
 fn numbered(known: &mut BTreeMap<String, String>, text: &str, what: &str) -> String {
@@ -233,6 +254,12 @@ mod tests {
         normaliser.expect_names("a-");
         let shown = normaliser.value(&json!(["a-24568", "a-bcdfg is not a-24568", "a-other"]), &[]);
         assert_eq!(shown, r#"["<name 1>","<name 2> is not <name 1>","a-other"]"#);
+    }
+
+    #[test]
+    fn fillings_are_counted() {
+        let filling = "x".repeat(1000);
+        check(json!([format!("ax {filling}y"), "xx"]), &json!(["ax <1000 x>y", "xx"]));
     }
 
     #[test]
