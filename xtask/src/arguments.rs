@@ -21,6 +21,7 @@ Tasks:
   bench check [--quick] [--runs N] [--threads N] [--only MODEL] [--json]
                         measure the checker against stateright, model by model; takes minutes unless --quick
   envtest               build kube-apiserver, etcd and kubectl unless they are there, and print where they are
+  python                install the Python clients that tests use unless they are there, and print where they are
   conformance [--only NAME] [--against model,server,kubernetes] [--list] [--record]
                         perform the request scripts against each, and say where they differ from Kubernetes
 
@@ -55,6 +56,8 @@ pub(crate) enum Task {
     Bench(BenchPlan),
     /// Provide a real API server.
     Envtest,
+    /// Provide Python clients.
+    Python,
     /// Compare with a real API server.
     Conformance {
         /// What the runner is to be told.
@@ -93,6 +96,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Task> {
         ["ci"] => Ok(Task::Ci),
         ["layering"] => Ok(Task::Layering),
         ["envtest"] => Ok(Task::Envtest),
+        ["python"] => Ok(Task::Python),
         ["conformance", rest @ ..] => {
             Ok(Task::Conformance { arguments: rest.iter().map(|argument| (*argument).to_owned()).collect() })
         }
@@ -108,7 +112,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Task> {
             Ok(Task::Bench(BenchPlan { name: (*name).to_owned(), arguments }))
         }
         ["bench", ..] => bail!("`bench` takes what to compare: cargo xtask bench check"),
-        [task @ ("ci" | "layering" | "test" | "envtest"), rest @ ..] => {
+        [task @ ("ci" | "layering" | "test" | "envtest" | "python"), rest @ ..] => {
             bail!("`{task}` does not take `{}`; see cargo xtask --help", rest.join(" "))
         }
         [task, ..] => bail!("there is no task `{task}`; see cargo xtask --help"),

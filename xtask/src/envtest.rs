@@ -88,9 +88,14 @@ fn missing(folder: &Path) -> Vec<&'static Program> {
     PROGRAMS.iter().filter(|program| !folder.join(program.name).is_file()).collect()
 }
 
-/// Outside the repository, so that `cargo clean` and another worktree do not cost ten minutes; named by what is
-/// built, so that another version never meets this one.
+/// Named by what is built, so that another version never meets this one.
 fn cache_folder(root: &Path) -> Result<PathBuf> {
+    Ok(cache()?.join("envtest").join(recipe(root)?))
+}
+
+/// Where what takes long to make is kept: outside the repository, so that `cargo clean` and another worktree do not
+/// cost ten minutes.
+pub(crate) fn cache() -> Result<PathBuf> {
     let cache = match std::env::var_os("XDG_CACHE_HOME").filter(|value| !value.is_empty()) {
         Some(cache) => PathBuf::from(cache),
         None => {
@@ -98,7 +103,7 @@ fn cache_folder(root: &Path) -> Result<PathBuf> {
             Path::new(&home).join(".cache")
         }
     };
-    Ok(cache.join("windlass/envtest").join(recipe(root)?))
+    Ok(cache.join("windlass"))
 }
 
 /// A name for exactly these sources, built exactly so.

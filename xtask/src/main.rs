@@ -11,6 +11,7 @@ mod layering;
 mod links;
 mod prerequisites;
 mod process;
+mod python_packages;
 mod test_run;
 mod types;
 mod workspace;
@@ -50,6 +51,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Bench(plan) => bench::run(&root, &plan)?,
         Task::Conformance { arguments } => conformance::run(&root, &arguments)?,
         Task::Envtest => envtest::run(&root)?,
+        Task::Python => python_packages::run(&root)?,
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ use crate::conformance;
 use crate::envtest;
 use crate::prerequisites::{self, PREREQUISITES, prepare};
 use crate::process::{cargo, shown};
+use crate::python_packages;
 use crate::workspace;
 
 /// How many tests ended how.
@@ -24,16 +25,23 @@ struct Summary {
 
 /// Tests that need the real kubectl or kube-apiserver, by a part of their names.
 const NEED_KUBERNETES: &[&str] = &["kubectl::"];
+/// Tests that need Python clients.
+const NEED_PYTHON: &[&str] = &["python::"];
 
 /// Runs the tests of the workspace, the seeds of the fuzz targets and the conformance scripts, or the tests of the pure
 /// crates alone.
 pub(crate) fn run(root: &Path, pure: bool) -> Result<()> {
     let start = Instant::now();
     let mut skipped = prepare(PREREQUISITES)?;
-    let assets = if pure { None } else { kubernetes(root, &mut skipped)? };
+    let assets = if pure { None } else { provided(envtest::provide(root), NEED_KUBERNETES, &mut skipped)? };
+    let python =
+        if pure { None } else { provided(python_packages::provide(root), NEED_PYTHON, &mut skipped)? };
     let mut tests = workspace_tests(root, pure, &skipped)?;
     if let Some(assets) = &assets {
         tests.env(envtest::VARIABLE, assets);
+    }
+    if let Some(python) = &python {
+        tests.env(python_packages::VARIABLE, python);
     }
     let mut commands = vec![tests];
     if !pure {
@@ -59,15 +67,18 @@ pub(crate) fn run(root: &Path, pure: bool) -> Result<()> {
     Ok(())
 }
 
-/// The folder with a real kube-apiserver and kubectl. Where it cannot be had, the tests that need it are skipped; but
-/// nothing is with `CI=true`.
-fn kubernetes(root: &Path, skipped: &mut Vec<&'static str>) -> Result<Option<PathBuf>> {
-    match envtest::provide(root) {
-        Ok(assets) => Ok(Some(assets)),
+/// Something that tests need from elsewhere. Where it cannot be had, they are skipped; but nothing is with `CI=true`.
+fn provided(
+    found: Result<PathBuf>,
+    tests: &[&'static str],
+    skipped: &mut Vec<&'static str>,
+) -> Result<Option<PathBuf>> {
+    match found {
+        Ok(path) => Ok(Some(path)),
         Err(error) if prerequisites::is_ci() => Err(error),
         Err(error) => {
-            eprintln!("tests with a real kubectl and kube-apiserver are skipped: {error:#}");
-            skipped.extend(NEED_KUBERNETES);
+            eprintln!("tests are skipped ({}): {error:#}", tests.join(", "));
+            skipped.extend(tests);
             Ok(None)
         }
     }

@@ -5,5 +5,6 @@ mod kube_rs;
 mod kubectl;
 mod lifecycle;
 mod operations;
+mod python;
 mod rbac;
 mod served;
