@@ -4,11 +4,12 @@ use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use tokio::signal::unix::{SignalKind, signal};
-use windlass_server::{AuthorizationMode, Server, ServerOptions, TlsSource, store};
+use windlass_server::{AuthorizationMode, Limits, Server, ServerOptions, TlsSource, store};
 
 /// Run a Kubernetes API server in this process: no containers, no etcd, ready in milliseconds.
 ///
@@ -48,6 +49,13 @@ pub(crate) struct ServeArguments {
     /// Speak plain HTTP, on this machine only.
     #[arg(long, conflicts_with_all = ["tls_cert", "tls_key"])]
     insecure: bool,
+    /// Open connections at the same time; further ones are closed at once.
+    #[arg(long, value_name = "NUMBER", default_value_t = Limits::default().connections)]
+    max_connections: usize,
+    /// How long a client may take to send a request, or take nothing of what is sent to it; without it, 30 and 60
+    /// seconds.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    client_patience: Option<u64>,
     /// Log as lines of JSON.
     #[arg(long)]
     json_logs: bool,
@@ -127,7 +135,18 @@ fn options(arguments: &ServeArguments) -> ServerOptions {
             Authorization::AlwaysAllow => AuthorizationMode::AlwaysAllow,
             Authorization::Rbac => AuthorizationMode::Rbac,
         },
+        limits: limits(arguments),
         ..ServerOptions::default()
+    }
+}
+
+fn limits(arguments: &ServeArguments) -> Limits {
+    let limits = Limits { connections: arguments.max_connections, ..Limits::default() };
+    match arguments.client_patience.map(Duration::from_secs) {
+        None => limits,
+        Some(patience) => {
+            Limits { header_patience: patience, body_patience: patience, stall_patience: patience, ..limits }
+        }
     }
 }
 

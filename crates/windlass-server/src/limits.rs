@@ -15,7 +15,9 @@ pub struct Limits {
     pub header_bytes: usize,
     /// Requests at the same time on one HTTP/2 connection.
     pub streams_per_connection: u32,
-    /// How long a TLS handshake, and the headers of a request, may take.
+    /// Bytes of all large bodies that are being read; a further one gets 429.
+    pub body_bytes: usize,
+    /// How long a TLS handshake, and the headers of a request, may take, and a connection without a request.
     pub header_patience: Duration,
     /// How long the body of a request may take.
     pub body_patience: Duration,
@@ -31,6 +33,7 @@ impl Default for Limits {
             writes_in_flight: 200,
             header_bytes: 64 * 1024,
             streams_per_connection: 250,
+            body_bytes: 256 << 20,
             header_patience: Duration::from_secs(30),
             body_patience: Duration::from_secs(30),
             stall_patience: Duration::from_secs(60),

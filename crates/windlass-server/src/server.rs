@@ -163,6 +163,7 @@ impl Server {
             closing: closing.clone(),
             reads: Semaphore::new(options.limits.reads_in_flight),
             writes: Semaphore::new(options.limits.writes_in_flight),
+            bodies: Semaphore::new(options.limits.body_bytes),
             limits: options.limits,
         });
         let loops = Loops {

@@ -7,7 +7,10 @@ use std::time::Duration;
 use futures::{StreamExt, TryStreamExt};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use kube::api::{
+    Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams, WatchEvent,
+    WatchParams,
+};
 use kube::core::{GroupVersionKind, ObjectMeta};
 use kube::runtime::controller::Action;
 use kube::runtime::finalizer::{Event as FinalizerEvent, finalizer};
@@ -113,6 +116,24 @@ async fn watchers_and_reflectors_follow() {
         assert_eq!(reader.state().len(), 2);
         maps.delete("after", &DeleteParams::default()).await.expect("deleted");
     }
+}
+
+#[tokio::test]
+async fn a_watch_ends_with_its_type() {
+    let served = Served::start(&[]);
+    let client = served.client().await;
+    install_crd(&client).await;
+    let greetings: Api<Greeting> = Api::namespaced(client.clone(), "default");
+    let greeting = Greeting::new("hello", GreetingSpec { text: "hi".to_owned(), times: 2 });
+    greetings.create(&PostParams::default(), &greeting).await.expect("created");
+    let parameters = WatchParams::default().disable_bookmarks();
+    let mut events = greetings.watch(&parameters, "0").await.expect("a watch").boxed();
+    assert!(matches!(events.try_next().await, Ok(Some(WatchEvent::Added(_)))));
+    let crds: Api<CustomResourceDefinition> = Api::all(client);
+    crds.delete("greetings.example.com", &DeleteParams::default()).await.expect("deleted");
+    let rest = tokio::time::timeout(Duration::from_secs(30), events.try_collect::<Vec<_>>());
+    let rest = rest.await.expect("the watch ends").expect("it ends well");
+    assert!(matches!(rest.as_slice(), [.., WatchEvent::Deleted(_)]), "the object goes first: {rest:?}");
 }
 
 /// A controller that greets in a ConfigMap, and cleans up with a finalizer, as kube-rs' documentation shows it.

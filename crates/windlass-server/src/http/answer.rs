@@ -2,6 +2,8 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -28,7 +30,14 @@ pub(crate) enum AnswerBody {
     /// One piece after the other, each made when the last is on its way.
     Pieces(Box<dyn Iterator<Item = Bytes> + Send>),
     /// Pieces as they come, from whoever holds the other end.
-    Stream(mpsc::Receiver<Bytes>),
+    Stream(PieceStream),
+}
+
+/// Pieces as they come.
+pub(crate) struct PieceStream {
+    pub(crate) pieces: mpsc::Receiver<Bytes>,
+    /// Whether the other end has given up, since the client took nothing.
+    pub(crate) given_up: Arc<AtomicBool>,
 }
 
 impl Body for AnswerBody {
@@ -42,7 +51,7 @@ impl Body for AnswerBody {
         let next = match self.get_mut() {
             AnswerBody::Whole(whole) => Poll::Ready(whole.take()),
             AnswerBody::Pieces(pieces) => Poll::Ready(pieces.next()),
-            AnswerBody::Stream(stream) => stream.poll_recv(context),
+            AnswerBody::Stream(stream) => stream.pieces.poll_recv(context),
         };
         next.map(|piece| piece.map(|bytes| Ok(Frame::data(bytes))))
     }

@@ -38,6 +38,8 @@ pub(crate) struct Api {
     pub(crate) closing: Closing,
     pub(crate) reads: Semaphore,
     pub(crate) writes: Semaphore,
+    /// Room for the bytes of large bodies.
+    pub(crate) bodies: Semaphore,
 }
 
 impl Api {
@@ -84,13 +86,14 @@ impl Api {
         if has_no_page(parts.method.as_str(), parts.uri.path(), snapshot.types()) {
             return Ok(of_bytes(404, "text/plain; charset=utf-8", NO_SUCH_PAGE));
         }
-        let _permit = self.admit(about)?;
         let content_type = header(&parts.headers, &CONTENT_TYPE);
+        // Read before the request takes a place, so that slow bodies take none.
         let body = match body.take() {
-            Some(body) => body::read(body, self.limits.body_patience).await?,
+            Some(body) => body::read(body, self.limits.body_patience, &self.bodies).await?,
             None => Bytes::new(),
         };
-        let (body, yaml_findings) = body::as_json(body, content_type)?;
+        let _permit = self.admit(about)?;
+        let (body, yaml_findings) = body::as_json(body, content_type).await?;
         let parsed = parse(
             &HttpParts {
                 method: parts.method.as_str(),
@@ -262,7 +265,7 @@ fn storage_failure(error: &WriteError) -> Status {
     Status::failure(code, Reason::InternalError, format!("the write was not stored: {error}"))
 }
 
-fn too_many_requests() -> Status {
+pub(crate) fn too_many_requests() -> Status {
     let message = "the server has received too many requests and has asked us to try again later";
     let mut status = Status::failure(429, Reason::TooManyRequests, message);
     status.details = Some(windlass_model::status::Details {

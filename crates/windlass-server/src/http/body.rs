@@ -6,30 +6,42 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 use serde_saphyr::options::DuplicateKeyPolicy;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use windlass_model::http::BODY_BYTES_MAX;
 use windlass_model::{Reason, Status};
 
+use crate::http::api::too_many_requests;
+
+/// A body up to this length needs no room of its own, so that those who send large ones slowly hold up only others
+/// who send large ones.
+const SMALL_BYTES: usize = 64 * 1024;
 /// So much of a body that is too large is passed over, so that a client that sends first and reads then gets its answer.
 const PASSED_OVER_MAX: usize = 16 * 1024 * 1024;
 
 /// Reads a body to its end.
 ///
 /// # Errors
-/// 413 if it is too large, 408 if it does not come, 400 if the client breaks off.
-pub(crate) async fn read(mut body: Incoming, patience: Duration) -> Result<Bytes, Status> {
+/// 413 if it is too large, 408 if it does not come, 400 if the client breaks off, 429 if too many large ones are being
+/// read.
+pub(crate) async fn read(mut body: Incoming, patience: Duration, room: &Semaphore) -> Result<Bytes, Status> {
     let announced = body.size_hint().lower();
     if announced > BODY_BYTES_MAX as u64 {
         leave(body, patience);
         return Err(Status::too_large(BODY_BYTES_MAX));
     }
     let whole = async {
-        let mut read = BytesMut::with_capacity(usize::try_from(announced).unwrap_or(0));
+        let mut read = BytesMut::with_capacity(usize::try_from(announced).unwrap_or(0).min(SMALL_BYTES));
+        let mut place: Option<SemaphorePermit<'_>> = None;
         while let Some(frame) = body.frame().await {
             let frame =
                 frame.map_err(|error| Status::bad_request(format!("cannot read the body: {error}")))?;
             if let Ok(data) = frame.into_data() {
                 if read.len() + data.len() > BODY_BYTES_MAX {
                     return Ok(None);
+                }
+                if read.len() + data.len() > SMALL_BYTES && place.is_none() {
+                    let bytes = BODY_BYTES_MAX as u32;
+                    place = Some(room.try_acquire_many(bytes).map_err(|_| too_many_requests())?);
                 }
                 read.extend_from_slice(&data);
             }
@@ -74,18 +86,27 @@ async fn pass_over(mut body: Incoming, patience: Duration) {
 ///
 /// # Errors
 /// 400 with what is wrong in it, and where.
-pub(crate) fn as_json(body: Bytes, content_type: Option<&str>) -> Result<(Bytes, Vec<String>), Status> {
-    let is_yaml = content_type.is_some_and(|given| {
+pub(crate) async fn as_json(body: Bytes, content_type: Option<&str>) -> Result<(Bytes, Vec<String>), Status> {
+    if !is_yaml(&body, content_type) {
+        return Ok((body, Vec::new()));
+    }
+    // Little YAML can take long to read, so it is not done where others are answered.
+    let converted = tokio::task::spawn_blocking(move || yaml_to_json(&body)).await;
+    converted
+        .unwrap_or_else(|_| Err(Status::internal("the YAML could not be read; the server's log says more")))
+}
+
+fn is_yaml(body: &[u8], content_type: Option<&str>) -> bool {
+    let says_so = content_type.is_some_and(|given| {
         let given = given.split(';').next().unwrap_or_default().trim();
         given.eq_ignore_ascii_case("application/yaml") || given == "application/apply-patch+yaml"
     });
     // JSON is YAML, and most clients that say YAML send JSON.
-    if !is_yaml
-        || body.first() == Some(&b'{') && serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_ok()
-    {
-        return Ok((body, Vec::new()));
-    }
-    let text = std::str::from_utf8(&body)
+    says_so && !(body.first() == Some(&b'{') && serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok())
+}
+
+fn yaml_to_json(body: &[u8]) -> Result<(Bytes, Vec<String>), Status> {
+    let text = std::str::from_utf8(body)
         .map_err(|error| Status::bad_request(format!("error decoding YAML: {error}")))?;
     let mut findings = Vec::new();
     let mut value: Result<serde_json::Value, _> = serde_saphyr::from_str(text);
@@ -116,7 +137,8 @@ mod tests {
     use super::*;
 
     fn converted(body: &'static str, content_type: &str) -> Result<String, String> {
-        let json = as_json(Bytes::from_static(body.as_bytes()), Some(content_type));
+        let body = Bytes::from_static(body.as_bytes());
+        let json = if is_yaml(&body, Some(content_type)) { yaml_to_json(&body) } else { Ok((body, Vec::new())) };
         json.map(|(json, _)| String::from_utf8_lossy(&json).into_owned()).map_err(|status| status.message)
     }
 
@@ -136,7 +158,7 @@ mod tests {
     #[test]
     fn of_a_key_that_stands_twice_the_last_counts() {
         let body = Bytes::from_static(b"data:\n  x: 1\n  x: 2\n");
-        let (json, findings) = as_json(body, Some("application/yaml")).expect("it can be read");
+        let (json, findings) = yaml_to_json(&body).expect("it can be read");
         assert_eq!(&*json, br#"{"data":{"x":2}}"#);
         assert_eq!(findings, ["line 3: key \"x\" already set in map"]);
     }
@@ -156,6 +178,6 @@ mod tests {
             let before = format!("*a{}", level - 1);
             bomb += &format!("a{level}: &a{level} [{}]\n", [before.as_str(); 9].join(","));
         }
-        assert!(as_json(Bytes::from(bomb), Some("application/yaml")).is_err());
+        assert!(yaml_to_json(bomb.as_bytes()).is_err());
     }
 }

@@ -1,6 +1,7 @@
 //! The API over HTTP: connections, requests, answers. Every rule is the model's.
 
 pub(crate) mod about;
+pub(crate) mod activity;
 pub(crate) mod answer;
 pub(crate) mod api;
 pub(crate) mod body;
@@ -9,5 +10,6 @@ pub(crate) mod documents;
 pub(crate) mod gate;
 pub(crate) mod guarded;
 pub(crate) mod health;
+pub(crate) mod stall;
 pub(crate) mod texts;
 pub(crate) mod watch;

@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
@@ -13,13 +14,15 @@ use tokio::time::{Instant, sleep_until, timeout};
 use windlass_model::http::{EventWriter, Format, Output, encode_event};
 use windlass_model::list::too_large_version;
 use windlass_model::selector::Filter;
+use windlass_model::types::Origin;
 use windlass_model::watch::{
     Event, EventKind, WatchOptions, event_for, initial_events, last_seen, too_old_version,
 };
-use windlass_model::{Request, Status, TypeInfo, list};
+use windlass_model::{Request, ResourceId, Status, TypeInfo, list};
 
 use crate::clock;
 use crate::closing::Closing;
+use crate::http::answer::PieceStream;
 use crate::http::texts::{Item, PIECE_BYTES, ServedForm, Texts, encoded};
 use crate::store::{Compacted, Feed, Record, Snapshot, Storage};
 
@@ -28,6 +31,8 @@ const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
 /// A watch lasts at least so long if the client does not say how long; some last twice as long, so that not all
 /// come back at the same time.
 const LEAST_SECONDS: u64 = 1800;
+/// The group and the plural of definitions of custom types.
+const DEFINITIONS: (&str, &str) = ("apiextensions.k8s.io", "customresourcedefinitions");
 /// Pieces that wait for the network; a piece holds all that was there when it was made.
 const PIECES_AHEAD: usize = 2;
 
@@ -50,14 +55,37 @@ pub(crate) struct Watch {
 ///
 /// # Errors
 /// The refusal, if the watch cannot begin: selectors that cannot be read, or a version of the future.
-pub(crate) fn start(watch: Watch) -> Result<mpsc::Receiver<Bytes>, Status> {
+pub(crate) fn start(watch: Watch) -> Result<PieceStream, Status> {
     let filter = Filter::of(&watch.info, &watch.request)?;
     let snapshot = watch.storage.snapshot();
     let beginning = Beginning::of(&watch, &filter, &snapshot)?;
     let (pieces, receiver) = mpsc::channel(PIECES_AHEAD);
+    let given_up = Arc::new(AtomicBool::new(false));
+    let client = Client { pieces, patience: watch.stall_patience, given_up: Arc::clone(&given_up) };
     let encoder = Encoder::new(&watch, filter);
-    tokio::spawn(run(watch, beginning, encoder, pieces));
-    Ok(receiver)
+    tokio::spawn(run(watch, beginning, encoder, client));
+    Ok(PieceStream { pieces: receiver, given_up })
+}
+
+/// Who watches.
+struct Client {
+    pieces: mpsc::Sender<Bytes>,
+    patience: Duration,
+    given_up: Arc<AtomicBool>,
+}
+
+impl Client {
+    /// Says whether the client still takes what is sent to it.
+    async fn takes(&self, piece: Bytes) -> bool {
+        if piece.is_empty() {
+            return true;
+        }
+        let sent = timeout(self.patience, self.pieces.send(piece)).await;
+        if sent.is_err() {
+            self.given_up.store(true, Ordering::Relaxed);
+        }
+        matches!(sent, Ok(Ok(())))
+    }
 }
 
 /// Where a watch begins.
@@ -107,9 +135,8 @@ impl Beginning {
 }
 
 /// Sends events until the watch is over.
-async fn run(mut watch: Watch, beginning: Beginning, mut encoder: Encoder, pieces: mpsc::Sender<Bytes>) {
+async fn run(mut watch: Watch, beginning: Beginning, mut encoder: Encoder, client: Client) {
     let end = Instant::now() + lifetime(watch.options.timeout_seconds);
-    let patience = watch.stall_patience;
     let mut initial = beginning.initial;
     loop {
         let (piece, events) = encoder.initial(&mut initial);
@@ -117,7 +144,7 @@ async fn run(mut watch: Watch, beginning: Beginning, mut encoder: Encoder, piece
             break;
         }
         (watch.sent)(events);
-        if !send(&pieces, piece, patience).await {
+        if !client.takes(piece).await {
             return;
         }
     }
@@ -125,11 +152,12 @@ async fn run(mut watch: Watch, beginning: Beginning, mut encoder: Encoder, piece
         Ok(feed) => feed,
         Err(compacted) => {
             let over = encoder.over(beginning.after, &compacted);
-            send(&pieces, over, patience).await;
+            client.takes(over).await;
             return;
         }
     };
     let mut bookmark_at = Instant::now() + BOOKMARK_EVERY;
+    let mut served = ServedType::of(&watch);
     loop {
         let piece = tokio::select! {
             changes = feed.next() => match changes {
@@ -140,34 +168,75 @@ async fn run(mut watch: Watch, beginning: Beginning, mut encoder: Encoder, piece
                 }
                 Err(compacted) => {
                     let over = encoder.over(feed.position(), &compacted);
-                    send(&pieces, over, patience).await;
+                    client.takes(over).await;
                     return;
                 }
             },
             () = sleep_until(bookmark_at) => {
                 bookmark_at = Instant::now() + BOOKMARK_EVERY;
-                if watch.storage.snapshot().types().get(&watch.info.resource).is_none() {
-                    return;
-                }
                 encoder.bookmark(feed.position())
             }
             () = sleep_until(end) => {
                 let last = encoder.bookmark(feed.position());
-                send(&pieces, last, patience).await;
+                client.takes(last).await;
+                return;
+            }
+            () = served.end() => {
+                // The last objects have gone before it.
+                while let Ok(records) = feed.ready()
+                    && !records.is_empty()
+                    && client.takes(encoder.changes(&records).0).await
+                {}
                 return;
             }
             () = watch.closing.wait() => return,
-            () = pieces.closed() => return,
+            () = client.pieces.closed() => return,
         };
-        if !send(&pieces, piece, patience).await {
+        if !client.takes(piece).await {
             return;
         }
     }
 }
 
-/// Says whether the client still takes what is sent to it.
-async fn send(pieces: &mpsc::Sender<Bytes>, piece: Bytes, patience: Duration) -> bool {
-    piece.is_empty() || matches!(timeout(patience, pieces.send(piece)).await, Ok(Ok(())))
+/// A custom type is served until its definition goes, or no longer has this version.
+struct ServedType {
+    storage: Storage,
+    resource: ResourceId,
+    /// What happens to definitions; nothing for a type that is built in.
+    definitions: Option<Feed>,
+}
+
+impl ServedType {
+    fn of(watch: &Watch) -> Self {
+        let (storage, resource) = (watch.storage.clone(), watch.info.resource.clone());
+        let mut served = ServedType { storage, resource, definitions: None };
+        if watch.info.origin != Origin::BuiltIn {
+            served.follow();
+        }
+        served
+    }
+
+    fn follow(&mut self) {
+        // Only if the history has just forgotten the newest version, there is no feed from it.
+        while self.definitions.is_none() {
+            let version = self.storage.snapshot().version();
+            self.definitions = self.storage.feed(DEFINITIONS.0, DEFINITIONS.1, version).ok();
+        }
+    }
+
+    /// Returns once the type is no longer served. May be dropped and called again.
+    async fn end(&mut self) {
+        loop {
+            let Some(definitions) = &mut self.definitions else { return std::future::pending().await };
+            if self.storage.snapshot().types().get(&self.resource).is_none() {
+                return;
+            }
+            if definitions.next().await.is_err() {
+                self.definitions = None;
+                self.follow();
+            }
+        }
+    }
 }
 
 fn lifetime(asked_seconds: Option<u64>) -> Duration {

@@ -7,8 +7,10 @@ use tokio::sync::watch;
 use super::history::{Channel, History};
 use super::record::Record;
 
-/// A reader that has much to catch up with gets it in portions, so that others are served in between.
+/// A reader that has much to catch up with gets it in portions, so that others are served in between, and so that what
+/// waits for a slow one is little.
 const BATCH: usize = 256;
+const BATCH_BYTES: usize = 128 * 1024;
 
 /// The changes after some version are forgotten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -69,7 +71,13 @@ impl Feed {
             return Err(Compacted { oldest: kept.floor });
         }
         let start = kept.records.partition_point(|record| record.version <= self.position);
-        let found: Vec<_> = kept.records.range(start..).take(BATCH).cloned().collect();
+        let mut bytes = 0;
+        let fits = |record: &&Arc<Record>| {
+            let begun = bytes;
+            bytes += record.text_bytes();
+            begun < BATCH_BYTES
+        };
+        let found: Vec<_> = kept.records.range(start..).take(BATCH).take_while(fits).cloned().collect();
         drop(kept);
         self.position = found.last().map_or(self.position.max(fed), |last| last.version);
         Ok(found)

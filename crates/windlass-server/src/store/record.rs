@@ -49,6 +49,11 @@ impl Record {
         }
     }
 
+    /// The length of what a watcher is sent of it.
+    pub(crate) fn text_bytes(&self) -> usize {
+        self.after.as_ref().or(self.before.as_ref()).map_or(0, |object| object.text().len())
+    }
+
     /// The memory that is free once the history forgets this record. What an object became is either what it
     /// still is, or counted as what it was before the next change.
     pub(crate) fn held_bytes(&self) -> usize {

@@ -1,0 +1,199 @@
+//! What goes on on a connection: one without requests, or whose client takes nothing, is not kept.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame, SizeHint};
+use tokio::time::{Instant, sleep};
+
+use crate::http::answer::AnswerBody;
+
+/// So often within the patience it is looked at.
+const LOOKS: u32 = 4;
+
+/// The requests of one connection.
+pub(crate) struct Activity {
+    begun: Instant,
+    open: Mutex<Open>,
+}
+
+struct Open {
+    next: u64,
+    requests: HashMap<u64, Arc<Progress>>,
+    /// When the last request ended, in milliseconds of this connection.
+    idle_since: u64,
+}
+
+/// How far an answer has come.
+struct Progress {
+    /// Since when the client could take something, in milliseconds of the connection.
+    waiting_since: AtomicU64,
+    /// Set by a watch that has given up, since the client takes nothing.
+    given_up: OnceLock<Arc<AtomicBool>>,
+}
+
+/// The server has nothing to send at the moment.
+const NOT_WAITING: u64 = u64::MAX;
+
+/// Why a connection is not kept.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Misuse {
+    /// There is no request, and has not been for a while.
+    Idle,
+    /// There is something to send, and the client does not take it.
+    Stalled,
+}
+
+impl Activity {
+    pub(crate) fn new() -> Arc<Self> {
+        let open = Open { next: 0, requests: HashMap::new(), idle_since: 0 };
+        Arc::new(Activity { begun: Instant::now(), open: Mutex::new(open) })
+    }
+
+    /// Counts a request as open until what is returned is dropped.
+    pub(crate) fn request(self: &Arc<Self>) -> OpenRequest {
+        let waiting_since = AtomicU64::new(NOT_WAITING);
+        let progress = Arc::new(Progress { waiting_since, given_up: OnceLock::new() });
+        let mut open = self.open();
+        let number = open.next;
+        open.next += 1;
+        open.requests.insert(number, Arc::clone(&progress));
+        OpenRequest { activity: Arc::clone(self), number, progress }
+    }
+
+    /// Returns as soon as the connection should not be kept.
+    pub(crate) async fn misuse(&self, idle: Duration, stall: Duration) -> Misuse {
+        loop {
+            sleep(idle.min(stall) / LOOKS).await;
+            if let Some(misuse) = self.look(idle, stall) {
+                return misuse;
+            }
+        }
+    }
+
+    fn look(&self, idle: Duration, stall: Duration) -> Option<Misuse> {
+        let now = self.now();
+        let longer =
+            |since: u64, patience: Duration| Duration::from_millis(now.saturating_sub(since)) > patience;
+        let open = self.open();
+        if open.requests.is_empty() {
+            return longer(open.idle_since, idle).then_some(Misuse::Idle);
+        }
+        let stalled = |progress: &Arc<Progress>| {
+            let since = progress.waiting_since.load(Ordering::Relaxed);
+            let given_up = progress.given_up.get().is_some_and(|given_up| given_up.load(Ordering::Relaxed));
+            given_up || since != NOT_WAITING && longer(since, stall)
+        };
+        open.requests.values().any(stalled).then_some(Misuse::Stalled)
+    }
+
+    fn now(&self) -> u64 {
+        self.begun.elapsed().as_millis().try_into().unwrap_or(NOT_WAITING - 1)
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request that is being answered.
+pub(crate) struct OpenRequest {
+    activity: Arc<Activity>,
+    number: u64,
+    progress: Arc<Progress>,
+}
+
+impl OpenRequest {
+    /// Follows an answer on its way out.
+    pub(crate) fn answered(self, body: AnswerBody) -> Followed {
+        self.waits_for_client();
+        if let AnswerBody::Stream(stream) = &body {
+            // A request is answered once, so nothing is there yet.
+            let _ = self.progress.given_up.set(Arc::clone(&stream.given_up));
+        }
+        Followed { body, request: self }
+    }
+
+    fn waits_for_client(&self) {
+        self.progress.waiting_since.store(self.activity.now(), Ordering::Relaxed);
+    }
+
+    fn waits_for_nothing(&self) {
+        self.progress.waiting_since.store(NOT_WAITING, Ordering::Relaxed);
+    }
+}
+
+impl Drop for OpenRequest {
+    fn drop(&mut self) {
+        let now = self.activity.now();
+        let mut open = self.activity.open();
+        open.requests.remove(&self.number);
+        open.idle_since = now;
+    }
+}
+
+/// A body that takes note of when it was last asked for more.
+pub(crate) struct Followed {
+    body: AnswerBody,
+    request: OpenRequest,
+}
+
+impl Body for Followed {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let Followed { body, request } = self.get_mut();
+        let polled = Pin::new(body).poll_frame(context);
+        match polled {
+            Poll::Ready(_) => request.waits_for_client(),
+            Poll::Pending => request.waits_for_nothing(),
+        }
+        polled
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt;
+
+    use super::*;
+
+    const IDLE: Duration = Duration::from_secs(4);
+    const STALL: Duration = Duration::from_secs(8);
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_without_requests_is_idle() {
+        let activity = Activity::new();
+        let request = activity.request();
+        assert!(tokio::time::timeout(IDLE * 9, activity.misuse(IDLE, STALL)).await.is_err());
+        drop(request);
+        assert_eq!(activity.look(IDLE, STALL), None);
+        assert_eq!(activity.misuse(IDLE, STALL).await, Misuse::Idle);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_takes_nothing_is_stalled() {
+        let activity = Activity::new();
+        let mut body = activity.request().answered(AnswerBody::Whole(Some(Bytes::from_static(b"answer"))));
+        sleep(STALL / 2).await;
+        assert_eq!(activity.look(IDLE, STALL), None);
+        body.frame().await.expect("a frame").expect("data");
+        sleep(STALL / 2 + STALL / 4).await;
+        assert_eq!(activity.look(IDLE, STALL), None);
+        assert_eq!(activity.misuse(IDLE, STALL).await, Misuse::Stalled);
+    }
+}

@@ -1,0 +1,100 @@
+//! A stream that fails when the other side takes nothing for too long.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Sleep, sleep};
+
+/// Wraps a stream; what is read is not looked at.
+pub(crate) struct Impatient<S> {
+    stream: S,
+    patience: Duration,
+    /// Runs while the other side takes nothing.
+    waiting: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S> Impatient<S> {
+    pub(crate) fn new(stream: S, patience: Duration) -> Self {
+        Impatient { stream, patience, waiting: None }
+    }
+
+    /// Passes on how a write went, unless it has been going nowhere for too long.
+    fn judge<T>(&mut self, context: &mut Context<'_>, polled: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if polled.is_ready() {
+            self.waiting = None;
+            return polled;
+        }
+        let patience = self.patience;
+        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(patience)));
+        ready!(waiting.as_mut().poll(context));
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client takes nothing")))
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Impatient<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Impatient<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.judge(context, polled)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.stream).poll_write_vectored(context, pieces);
+        self.judge(context, polled)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let polled = Pin::new(&mut self.stream).poll_flush(context);
+        self.judge(context, polled)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let polled = Pin::new(&mut self.stream).poll_shutdown(context);
+        self.judge(context, polled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn writes_fail_when_nothing_is_taken() {
+        let (mut client, server) = duplex(4);
+        let mut server = Impatient::new(server, Duration::from_secs(5));
+        server.write_all(b"abcd").await.expect("there is room");
+        let (written, read) = tokio::join!(server.write_all(b"efgh"), async {
+            sleep(Duration::from_secs(4)).await;
+            client.read_exact(&mut [0; 4]).await
+        });
+        assert!(written.is_ok() && read.is_ok(), "slow is not too slow");
+        let error = server.write_all(b"ijkl").await.expect_err("nobody reads");
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    }
+}
