@@ -1,6 +1,7 @@
 //! `windlass serve` as a process, driven by the clients that people use.
 
 mod crash;
+mod disk_full;
 mod hostile;
 mod kube_rs;
 mod kubectl;

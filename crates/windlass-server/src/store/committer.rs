@@ -44,6 +44,8 @@ pub(crate) struct Core {
     pub(crate) commits: AtomicU64,
     pub(crate) failed_commits: AtomicU64,
     pub(crate) judged_twice: AtomicU64,
+    /// Why the last attempt to make something durable failed.
+    failure: Mutex<Option<WriteError>>,
 }
 
 /// Writes that are judged, but not yet durable.
@@ -97,7 +99,17 @@ impl Core {
             commits: AtomicU64::new(0),
             failed_commits: AtomicU64::new(0),
             judged_twice: AtomicU64::new(0),
+            failure: Mutex::new(None),
         }
+    }
+
+    /// Why the last attempt to make something durable failed; nothing if it did not.
+    pub(crate) fn failure(&self) -> Option<WriteError> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn note_failure(&self, failure: Option<WriteError>) {
+        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = failure;
     }
 
     pub(crate) fn committed(&self) -> Snapshot {
@@ -187,7 +199,9 @@ impl Core {
         while let Some((batch, snapshot)) = self.next_batch(&pace) {
             let folding = forgotten.len() >= at_once || batch.records.is_empty();
             let folded = if folding { &forgotten[..forgotten.len().min(at_once)] } else { &[] };
-            let nothing = batch.records.is_empty() && folded.is_empty();
+            // While the disk fails, it is tried from time to time, so that it is known when it is well again.
+            let trying = batch.waiters.is_empty() && outage.is_on();
+            let nothing = batch.records.is_empty() && folded.is_empty() && !trying;
             let previous = self.committed().version();
             let begun = Instant::now();
             let result = match outage.refusal() {
@@ -195,6 +209,9 @@ impl Core {
                 Some(error) => Err(error),
                 None => outage.note(disk.commit(previous, &batch.records, folded)),
             };
+            if !nothing {
+                self.note_failure(result.as_ref().err().cloned());
+            }
             pace = Pace { writers: self.writers_with(&batch), duration: begun.elapsed() };
             match result {
                 Ok(()) => {

@@ -169,6 +169,11 @@ impl Storage {
         self.0.close();
     }
 
+    /// Why nothing can be written at the moment; nothing if it can, as far as is known.
+    pub fn failure(&self) -> Option<WriteError> {
+        self.0.core.failure()
+    }
+
     /// Figures for metrics.
     pub fn statistics(&self) -> Statistics {
         let snapshot = self.snapshot();

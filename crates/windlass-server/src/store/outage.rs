@@ -19,6 +19,11 @@ pub(crate) struct Outage {
 }
 
 impl Outage {
+    /// Whether the last attempt failed.
+    pub(crate) fn is_on(&self) -> bool {
+        self.failures > 0
+    }
+
     /// What writes get for as long as the disk is not asked.
     pub(crate) fn refusal(&self) -> Option<WriteError> {
         let (until, error) = self.pause.as_ref()?;
@@ -67,13 +72,13 @@ mod tests {
     fn the_disk_is_asked_again_at_once_and_then_after_a_pause() {
         let mut outage = Outage::default();
         assert!(matches!(outage.note(failure()), Err(WriteError::Full(_))));
-        assert!(outage.refusal().is_none());
+        assert!(outage.refusal().is_none() && outage.is_on());
         for _ in 0..20 {
             assert!(outage.note(failure()).is_err());
             assert!(matches!(outage.refusal(), Some(WriteError::Full(_))));
         }
         outage.note(Ok(())).unwrap();
-        assert!(outage.refusal().is_none());
+        assert!(outage.refusal().is_none() && !outage.is_on());
         assert!(matches!(outage.note(Err(Refusal::Newer(2))), Err(WriteError::Disk(_))));
     }
 }
