@@ -60,6 +60,14 @@ fn version_3(types: &Types, place: &str, query: &str, accept: Option<&str>) -> D
         return not_acceptable();
     }
     let document = Document::json("application/json", &value).tagged().with_header("Vary", "Accept");
+    with_hash(document, place, query)
+}
+
+/// The document, or where it is, if it is asked for by a hash: what has that hash never changes.
+///
+/// Whoever keeps documents keeps them without, and passes on what this makes of them.
+pub fn with_hash(document: Document, place: &str, query: &str) -> Document {
+    let place = place.strip_prefix("/openapi/v3/").unwrap_or(place);
     let asked = query.split('&').find_map(|pair| pair.strip_prefix("hash="));
     match (asked, &document.etag) {
         (Some(asked), Some(tag)) if asked == tag => {
