@@ -19,17 +19,23 @@ const PATIENCE: Duration = Duration::from_secs(180);
 
 #[test]
 fn the_typed_client() {
-    run("typed_client.py");
+    run("typed_client.py", PATIENCE);
 }
 
 #[test]
 fn watches() {
-    run("watches.py");
+    run("watches.py", PATIENCE);
 }
 
 #[test]
 fn the_dynamic_client() {
-    run("dynamic_client.py");
+    run("dynamic_client.py", PATIENCE);
+}
+
+/// `WINDLASS_EXAMPLES` makes it longer.
+#[test]
+fn requests_made_up_from_the_openapi_documents() {
+    run("openapi.py", PATIENCE * 20);
 }
 
 /// The operator makes, changes and cleans up; it is killed, and what happened meanwhile is done when it is back.
@@ -83,7 +89,7 @@ async fn a_kopf_operator() {
 }
 
 /// Runs a script to its end against a server of its own.
-fn run(script: &str) {
+fn run(script: &str, patience: Duration) {
     let served = Served::start(&[]);
     let output = tempfile::tempfile().expect("a temporary file");
     let mut child = python(&served.kubeconfig())
@@ -96,7 +102,7 @@ fn run(script: &str) {
     let status = loop {
         match child.try_wait().expect("it can be asked") {
             Some(status) => break Some(status),
-            None if started.elapsed() > PATIENCE => break None,
+            None if started.elapsed() > patience => break None,
             None => std::thread::sleep(Duration::from_millis(20)),
         }
     };

@@ -1,6 +1,8 @@
 //! HTTP/2, of which a client can ask much with little.
 
-use super::raw::{Raw, eventually};
+use tokio::time::timeout;
+
+use super::raw::{PATIENCE, Raw, eventually};
 use super::{Bystander, plain};
 use crate::served::Served;
 
@@ -9,6 +11,7 @@ const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
 const PING: u8 = 6;
 const CONTINUATION: u8 = 9;
+const ACKNOWLEDGED: u8 = 1;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 
@@ -122,9 +125,14 @@ async fn answers_that_nobody_takes() {
             client.send(frame(HEADERS, END_HEADERS | END_STREAM, stream, &head)).await;
         }
         others.are_served().await;
-        while client.try_send(frame(PING, 0, 0, &[0; 8])).await {
-            others.are_served().await;
-        }
+        let end = async {
+            while let Some((kind, flags, payload)) = client.frame().await {
+                if (kind, flags) == (PING, 0) {
+                    client.try_send(frame(PING, ACKNOWLEDGED, 0, &payload)).await;
+                }
+            }
+        };
+        timeout(PATIENCE, end).await.expect("the server hangs up");
     }
 }
 

@@ -82,6 +82,21 @@ impl Raw {
         Some(())
     }
 
+    /// The next frame of HTTP/2: its kind, its flags and what is in it; nothing if the server hangs up.
+    pub(super) async fn frame(&mut self) -> Option<(u8, u8, Vec<u8>)> {
+        const HEAD_BYTES: usize = 9;
+        loop {
+            if let [high, middle, low, kind, flags, ..] = self.read[..] {
+                let end = HEAD_BYTES + u32::from_be_bytes([0, high, middle, low]) as usize;
+                if self.read.len() >= end {
+                    let frame: Vec<u8> = self.read.drain(..end).skip(HEAD_BYTES).collect();
+                    return Some((kind, flags, frame));
+                }
+            }
+            self.read_more().await?;
+        }
+    }
+
     /// Everything up to the end.
     pub(super) async fn all(mut self) -> String {
         while self.read_more().await.is_some() {}
