@@ -17,8 +17,11 @@ pub struct Limits {
     pub streams_per_connection: u32,
     /// Bytes of all large bodies that are being read; a further one gets 429.
     pub body_bytes: usize,
-    /// How long a TLS handshake, and the headers of a request, may take, and a connection without a request.
+    /// How long a TLS handshake, the first request, and the headers of each may take.
     pub header_patience: Duration,
+    /// How long a connection is kept for a further request. Clients keep theirs for shorter, so that they do not use one
+    /// at the moment when it is closed.
+    pub idle_patience: Duration,
     /// How long the body of a request may take.
     pub body_patience: Duration,
     /// How long a client may take none of what is sent to it.
@@ -35,6 +38,7 @@ impl Default for Limits {
             streams_per_connection: 250,
             body_bytes: 256 << 20,
             header_patience: Duration::from_secs(30),
+            idle_patience: Duration::from_mins(3),
             body_patience: Duration::from_secs(30),
             stall_patience: Duration::from_secs(60),
         }

@@ -9,6 +9,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, DeleteParams, ListParams, PostParams, WatchEvent, WatchParams};
 use kube::{Client, ResourceExt};
 use serde_json::json;
+use tokio::sync::Notify;
 
 use crate::served::Served;
 
@@ -56,7 +57,13 @@ fn drawn(below: u64) -> u64 {
 }
 
 /// Writes until the server no longer answers.
-async fn write(maps: Api<ConfigMap>, client: usize, round: usize, ledger: Arc<Mutex<Ledger>>) {
+async fn write(
+    maps: Api<ConfigMap>,
+    client: usize,
+    round: usize,
+    ledger: Arc<Mutex<Ledger>>,
+    heard: Arc<Notify>,
+) {
     for number in 0_u64.. {
         let name = format!("c{client}-{}", number % NAMES);
         let known = ledger.lock().expect("no panic").objects.get(&name).cloned().unwrap_or_default();
@@ -78,6 +85,7 @@ async fn write(maps: Api<ConfigMap>, client: usize, round: usize, ledger: Arc<Mu
         match answer {
             Ok(written) => {
                 expect(planned, None);
+                heard.notify_one();
                 if let Some(version) = written.and_then(|map| map.resource_version()) {
                     let version = version.parse().expect("a version is a number");
                     ledger.lock().expect("no panic").versions.insert(version);
@@ -153,11 +161,16 @@ async fn nothing_that_was_acknowledged_is_lost() {
             follower.version = version.to_string();
         }
         let maps: Api<ConfigMap> = Api::namespaced(client, "default");
-        let writers: Vec<_> = (0..CLIENTS)
-            .map(|number| tokio::spawn(write(maps.clone(), number, round, Arc::clone(&ledger))))
-            .collect();
+        let written = Arc::new(Notify::new());
+        let write = |number| write(maps.clone(), number, round, Arc::clone(&ledger), Arc::clone(&written));
+        let writers: Vec<_> = (0..CLIENTS).map(|number| tokio::spawn(write(number))).collect();
         let life = Duration::from_millis(drawn(LIFE_MAX_MS));
         let killed = async {
+            if round % 2 == 0 {
+                // On a busy machine a life may be over before anything is written; not all of them should be.
+                let first = tokio::time::timeout(Duration::from_secs(60), written.notified());
+                first.await.expect("something is written");
+            }
             tokio::time::sleep(life).await;
             drop(served.kill());
         };

@@ -28,6 +28,19 @@ struct Open {
     requests: HashMap<u64, Arc<Progress>>,
     /// When the last request ended, in milliseconds of this connection.
     idle_since: u64,
+    /// Since when there is something of a request that is not there yet. The first one is expected from the beginning.
+    begun_since: Option<u64>,
+}
+
+/// How long a connection is kept in which way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    /// Until a request is there that has begun.
+    pub(crate) begin: Duration,
+    /// Without any request.
+    pub(crate) idle: Duration,
+    /// While the client takes nothing.
+    pub(crate) stall: Duration,
 }
 
 /// How far an answer has come.
@@ -44,7 +57,7 @@ const NOT_WAITING: u64 = u64::MAX;
 /// Why a connection is not kept.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Misuse {
-    /// There is no request, and has not been for a while.
+    /// There is no request, or only a part of one, and has not been for a while.
     Idle,
     /// There is something to send, and the client does not take it.
     Stalled,
@@ -52,7 +65,7 @@ pub(crate) enum Misuse {
 
 impl Activity {
     pub(crate) fn new() -> Arc<Self> {
-        let open = Open { next: 0, requests: HashMap::new(), idle_since: 0 };
+        let open = Open { next: 0, requests: HashMap::new(), idle_since: 0, begun_since: Some(0) };
         Arc::new(Activity { begun: Instant::now(), open: Mutex::new(open) })
     }
 
@@ -63,27 +76,41 @@ impl Activity {
         let mut open = self.open();
         let number = open.next;
         open.next += 1;
+        open.begun_since = None;
         open.requests.insert(number, Arc::clone(&progress));
         OpenRequest { activity: Arc::clone(self), number, progress }
     }
 
+    /// Takes note that the client has sent something.
+    pub(crate) fn heard(&self) {
+        let now = self.now();
+        let mut open = self.open();
+        if open.requests.is_empty() {
+            open.begun_since.get_or_insert(now);
+        }
+    }
+
     /// Returns as soon as the connection should not be kept.
-    pub(crate) async fn misuse(&self, idle: Duration, stall: Duration) -> Misuse {
+    pub(crate) async fn misuse(&self, patience: Patience) -> Misuse {
         loop {
-            sleep(idle.min(stall) / LOOKS).await;
-            if let Some(misuse) = self.look(idle, stall) {
+            sleep(patience.begin.min(patience.idle).min(patience.stall) / LOOKS).await;
+            if let Some(misuse) = self.look(patience) {
                 return misuse;
             }
         }
     }
 
-    fn look(&self, idle: Duration, stall: Duration) -> Option<Misuse> {
+    fn look(&self, Patience { begin, idle, stall }: Patience) -> Option<Misuse> {
         let now = self.now();
         let longer =
             |since: u64, patience: Duration| Duration::from_millis(now.saturating_sub(since)) > patience;
         let open = self.open();
         if open.requests.is_empty() {
-            return longer(open.idle_since, idle).then_some(Misuse::Idle);
+            let too_long = match open.begun_since {
+                Some(since) => longer(since, begin),
+                None => longer(open.idle_since, idle),
+            };
+            return too_long.then_some(Misuse::Idle);
         }
         let stalled = |progress: &Arc<Progress>| {
             let since = progress.waiting_since.load(Ordering::Relaxed);
@@ -172,28 +199,49 @@ mod tests {
 
     use super::*;
 
-    const IDLE: Duration = Duration::from_secs(4);
-    const STALL: Duration = Duration::from_secs(8);
+    const PATIENCE: Patience = Patience {
+        begin: Duration::from_secs(4),
+        idle: Duration::from_secs(20),
+        stall: Duration::from_secs(8),
+    };
 
     #[tokio::test(start_paused = true)]
     async fn a_connection_without_requests_is_idle() {
         let activity = Activity::new();
+        let begun = Instant::now();
+        assert_eq!(activity.misuse(PATIENCE).await, Misuse::Idle);
+        assert!(begun.elapsed() < PATIENCE.begin * 2, "the first request is expected soon");
         let request = activity.request();
-        assert!(tokio::time::timeout(IDLE * 9, activity.misuse(IDLE, STALL)).await.is_err());
+        let misuse = tokio::time::timeout(PATIENCE.idle * 9, activity.misuse(PATIENCE)).await;
+        assert!(misuse.is_err(), "an answer may take long");
         drop(request);
-        assert_eq!(activity.look(IDLE, STALL), None);
-        assert_eq!(activity.misuse(IDLE, STALL).await, Misuse::Idle);
+        sleep(PATIENCE.begin * 2).await;
+        assert_eq!(activity.look(PATIENCE), None, "the next request may come later");
+        assert_eq!(activity.misuse(PATIENCE).await, Misuse::Idle);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_that_has_begun_is_expected_soon() {
+        let activity = Activity::new();
+        drop(activity.request());
+        activity.heard();
+        sleep(PATIENCE.begin / 2).await;
+        activity.heard();
+        assert_eq!(activity.look(PATIENCE), None);
+        sleep(PATIENCE.begin).await;
+        assert_eq!(activity.look(PATIENCE), Some(Misuse::Idle), "one byte now and then is not enough");
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_client_that_takes_nothing_is_stalled() {
         let activity = Activity::new();
-        let mut body = activity.request().answered(AnswerBody::Whole(Some(Bytes::from_static(b"answer"))));
-        sleep(STALL / 2).await;
-        assert_eq!(activity.look(IDLE, STALL), None);
+        let body = AnswerBody::Whole(Some(Bytes::from_static(b"answer")));
+        let mut body = activity.request().answered(body);
+        sleep(PATIENCE.stall / 2).await;
+        assert_eq!(activity.look(PATIENCE), None);
         body.frame().await.expect("a frame").expect("data");
-        sleep(STALL / 2 + STALL / 4).await;
-        assert_eq!(activity.look(IDLE, STALL), None);
-        assert_eq!(activity.misuse(IDLE, STALL).await, Misuse::Stalled);
+        sleep(PATIENCE.stall / 2 + PATIENCE.stall / 4).await;
+        assert_eq!(activity.look(PATIENCE), None);
+        assert_eq!(activity.misuse(PATIENCE).await, Misuse::Stalled);
     }
 }

@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
-use crate::http::activity::{Activity, Misuse};
+use crate::http::activity::{Activity, Misuse, Patience};
 use crate::http::api::Api;
 use crate::http::stall::Impatient;
 
@@ -107,7 +107,7 @@ pub(crate) async fn speak(
     builder
         .http1()
         .timer(TokioTimer::new())
-        .header_read_timeout(limits.header_patience)
+        .header_read_timeout(limits.idle_patience)
         .max_buf_size(limits.header_bytes.max(8192));
     builder
         .http2()
@@ -122,12 +122,14 @@ pub(crate) async fn speak(
         let (api, open) = (Arc::clone(&answering), followed.request());
         async move { Ok::<_, Infallible>(api.answer(request).await.map(|body| open.answered(body))) }
     });
-    let stream = TokioIo::new(Impatient::new(stream, limits.stall_patience));
+    let stream = TokioIo::new(Impatient::new(stream, limits.stall_patience, Arc::clone(&activity)));
     let connection = builder.serve_connection(stream, service);
     tokio::pin!(connection);
+    let patience =
+        Patience { begin: limits.header_patience, idle: limits.idle_patience, stall: limits.stall_patience };
     tokio::select! {
         ended = connection.as_mut() => return ended,
-        misuse = activity.misuse(limits.header_patience, limits.stall_patience) => {
+        misuse = activity.misuse(patience) => {
             if misuse == Misuse::Stalled {
                 return Err("the client takes nothing".into());
             }

@@ -1,24 +1,28 @@
-//! A stream that fails when the other side takes nothing for too long.
+//! A stream that fails when the other side takes nothing for too long, and tells when it sends something.
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
+use crate::http::activity::Activity;
+
 /// Wraps a stream; what is read is not looked at.
 pub(crate) struct Impatient<S> {
     stream: S,
+    activity: Arc<Activity>,
     patience: Duration,
     /// Runs while the other side takes nothing.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> Impatient<S> {
-    pub(crate) fn new(stream: S, patience: Duration) -> Self {
-        Impatient { stream, patience, waiting: None }
+    pub(crate) fn new(stream: S, patience: Duration, activity: Arc<Activity>) -> Self {
+        Impatient { stream, activity, patience, waiting: None }
     }
 
     /// Passes on how a write went, unless it has been going nowhere for too long.
@@ -40,7 +44,12 @@ impl<S: AsyncRead + Unpin> AsyncRead for Impatient<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        let before = buffer.filled().len();
+        let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if buffer.filled().len() > before {
+            self.activity.heard();
+        }
+        polled
     }
 }
 
@@ -87,7 +96,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn writes_fail_when_nothing_is_taken() {
         let (mut client, server) = duplex(4);
-        let mut server = Impatient::new(server, Duration::from_secs(5));
+        let mut server = Impatient::new(server, Duration::from_secs(5), Activity::new());
         server.write_all(b"abcd").await.expect("there is room");
         let (written, read) = tokio::join!(server.write_all(b"efgh"), async {
             sleep(Duration::from_secs(4)).await;
