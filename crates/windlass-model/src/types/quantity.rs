@@ -53,8 +53,10 @@ impl Quantity {
     #[must_use]
     pub fn round_up_to_thousandths(mut self) -> Self {
         let rest = self.billionths % THOUSANDTH;
-        if rest != 0 {
-            self.billionths += rest.signum() * THOUSANDTH - rest;
+        let rounded = self.billionths.checked_add(rest.signum() * THOUSANDTH - rest);
+        // An amount that is too large to compute with stays as it is.
+        if let Some(rounded) = rounded.filter(|_| rest != 0) {
+            self.billionths = rounded;
             self.kept = None;
         }
         self
@@ -219,6 +221,14 @@ fn nearly_canonical(parts: &Parts<'_>, family: Family, scale: i32, power_of_two:
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_too_large_is_not_rounded() {
+        for text in ["1e100", "-1e100", "99999999999999999999999999999999999999999E"] {
+            let rounded = Quantity::parse(text).unwrap().round_up_to_thousandths();
+            assert_eq!(rounded.to_string(), text);
+        }
+    }
 
     #[test]
     fn writes_the_canonical_form() {
