@@ -24,3 +24,9 @@ fn model_request() {
 fn protobuf_body() {
     run_all("protobuf_body", windlass_fuzz::protobuf_body);
 }
+
+#[cfg(feature = "server")]
+#[test]
+fn server_connection() {
+    run_all("server_connection", windlass_fuzz::server_connection);
+}
