@@ -20,6 +20,8 @@ Tasks:
                         with FILE, run that one input and stop
   bench check [--quick] [--runs N] [--threads N] [--only MODEL] [--json]
                         measure the checker against stateright, model by model; takes minutes unless --quick
+  bench server [--seconds N] [--clients N] [--watchers N] [--objects N] [--quick] [--json]
+                        measure the embedded server against kube-apiserver with etcd; takes minutes unless --quick
   envtest               build kube-apiserver, etcd and kubectl unless they are there, and print where they are
   python                install the Python clients that tests use unless they are there, and print where they are
   conformance [--only NAME] [--against model,server,kubernetes] [--list] [--record]
@@ -111,7 +113,9 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Task> {
             let arguments = rest.iter().map(|argument| (*argument).to_owned()).collect();
             Ok(Task::Bench(BenchPlan { name: (*name).to_owned(), arguments }))
         }
-        ["bench", ..] => bail!("`bench` takes what to compare: cargo xtask bench check"),
+        ["bench", ..] => {
+            bail!("`bench` takes what to compare: cargo xtask bench check, or cargo xtask bench server")
+        }
         [task @ ("ci" | "layering" | "test" | "envtest" | "python"), rest @ ..] => {
             bail!("`{task}` does not take `{}`; see cargo xtask --help", rest.join(" "))
         }

@@ -56,7 +56,7 @@ pub fn list_from<S: Shelf + ?Sized>(
         } else {
             key.name.to_string()
         };
-        ContinueToken { version: Some(version), after }.encode()
+        ContinueToken { version: Some(version), after, remaining: page.remaining }.encode()
     });
     Ok(List {
         api_version: filter.api_version,
@@ -191,7 +191,11 @@ impl<Item> Page<Item> {
             page.last = None;
         } else if filter.is_unselective() {
             let namespace = filter.namespace.as_deref();
-            page.remaining = Some(shelf.count_after(&filter.group, &filter.plural, namespace, last));
+            let counted = || shelf.count_after(&filter.group, &filter.plural, namespace, last);
+            let known =
+                token.and_then(|token| token.remaining_at(shelf.version(&filter.group, &filter.plural)));
+            let left = known.and_then(|known| known.checked_sub(page.items.len() as u64));
+            page.remaining = Some(left.filter(|left| *left > 0).unwrap_or_else(counted));
         }
         page
     }
@@ -418,12 +422,12 @@ mod tests {
     fn a_token_of_another_list_is_a_place_like_any_other() {
         let store = store(&[("a", "1"), ("a", "2")]);
         for (after, namespace, left) in [("1", "", 2), ("a/1", "a", 0), ("a/1/2", "", 1), ("a/1", "", 1)] {
-            let token = ContinueToken { version: Some(2), after: after.to_owned() }.encode();
+            let token = ContinueToken { version: Some(2), after: after.to_owned(), remaining: None }.encode();
             let request = request(|options| options.continue_token = Some(token)).in_namespace(namespace);
             let page = list(&store, &info(), &request).unwrap();
             assert_eq!(page.items.len(), left, "{after} {namespace}");
         }
-        let future = ContinueToken { version: Some(9), after: "a/1".to_owned() }.encode();
+        let future = ContinueToken { version: Some(9), after: "a/1".to_owned(), remaining: None }.encode();
         let request = request(|options| options.continue_token = Some(future));
         assert_eq!(list(&store, &info(), &request).unwrap_err().code, 504);
     }

@@ -15,14 +15,25 @@ pub struct ContinueToken {
     pub version: Option<u64>,
     /// Namespace and name of the last object of the page before, or only the name in a list of one scope.
     pub after: String,
+    /// How many objects come after, if that is known. Counted anew for each page, a list would take as long as its length
+    /// squared.
+    pub remaining: Option<u64>,
 }
 
 impl ContinueToken {
     /// The text that clients see; they must not look into it.
     pub fn encode(&self) -> String {
         let version = self.version.map_or(json!(-1), Value::from);
-        let text = json!({ "v": VERSION, "rv": version, "start": format!("{}\0", self.after) });
+        let mut text = json!({ "v": VERSION, "rv": version, "start": format!("{}\0", self.after) });
+        if let Some(remaining) = self.remaining {
+            text["remaining"] = remaining.into();
+        }
         Base64::Url.encode(text.to_string().as_bytes())
+    }
+
+    /// How many objects come after, if it was counted at this version.
+    pub(super) fn remaining_at(&self, version: u64) -> Option<u64> {
+        self.remaining.filter(|_| self.version == Some(version))
     }
 
     /// Reads a token back. 400 for anything that is none.
@@ -57,7 +68,8 @@ impl ContinueToken {
         if after.trim_start_matches('/').split('/').any(|step| matches!(step, "" | "." | "..")) {
             return Err(invalid(start));
         }
-        Ok(ContinueToken { version, after: after.trim_start_matches('/').to_owned() })
+        let remaining = token["remaining"].as_u64();
+        Ok(ContinueToken { version, after: after.trim_start_matches('/').to_owned(), remaining })
     }
 }
 
@@ -69,7 +81,7 @@ mod tests {
 
     #[test]
     fn looks_like_the_token_of_kubernetes() {
-        let token = ContinueToken { version: Some(5), after: "ns/a".to_owned() };
+        let token = ContinueToken { version: Some(5), after: "ns/a".to_owned(), remaining: None };
         let text = String::from_utf8(Base64::Url.decode(&token.encode()).unwrap()).unwrap();
         assert_eq!(text, "{\"rv\":5,\"start\":\"ns/a\\u0000\",\"v\":\"meta.k8s.io/v1\"}");
     }
@@ -99,7 +111,7 @@ mod tests {
         }
         assert_eq!(ContinueToken::decode(&token("x")).unwrap_err().code, 400);
         let latest = ContinueToken::decode(&token(r#"{"v":"meta.k8s.io/v1","rv":-1,"start":"a\u0000"}"#));
-        assert_eq!(latest, Ok(ContinueToken { version: None, after: "a".to_owned() }));
+        assert_eq!(latest, Ok(ContinueToken { version: None, after: "a".to_owned(), remaining: None }));
     }
 
     proptest! {

@@ -138,7 +138,8 @@ mod tests {
 
     fn converted(body: &'static str, content_type: &str) -> Result<String, String> {
         let body = Bytes::from_static(body.as_bytes());
-        let json = if is_yaml(&body, Some(content_type)) { yaml_to_json(&body) } else { Ok((body, Vec::new())) };
+        let json =
+            if is_yaml(&body, Some(content_type)) { yaml_to_json(&body) } else { Ok((body, Vec::new())) };
         json.map(|(json, _)| String::from_utf8_lossy(&json).into_owned()).map_err(|status| status.message)
     }
 

@@ -24,7 +24,7 @@ pub struct HistoryLimits {
 
 impl Default for HistoryLimits {
     fn default() -> Self {
-        HistoryLimits { changes: 100_000, bytes: 16 << 20, age: Duration::from_mins(10) }
+        HistoryLimits { changes: 100_000, bytes: 8 << 20, age: Duration::from_mins(10) }
     }
 }
 

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::object::StoredObject;
 
-/// The text that the cached values were made of. A value takes several times as much.
-const MAX_TEXT_BYTES: usize = 1 << 20;
+/// The text that the cached values were made of; one that is longer is kept alone. A value takes several times as much.
+const MAX_TEXT_BYTES: usize = 128 << 10;
 
 /// Values by the version of the object, which is never given out twice. The oldest is forgotten first.
 #[derive(Debug, Default)]
@@ -41,15 +41,40 @@ impl ParsedCache {
 impl Entries {
     fn insert(&mut self, object: &StoredObject, value: Arc<Value>) {
         let length = object.text().len();
-        if length > MAX_TEXT_BYTES || self.values.insert(object.version(), value).is_some() {
+        if self.values.insert(object.version(), value).is_some() {
             return;
         }
         self.order.push_back((object.version(), length));
         self.text_bytes += length;
-        while self.text_bytes > MAX_TEXT_BYTES {
+        while self.text_bytes > MAX_TEXT_BYTES && self.order.len() > 1 {
             let Some((oldest, length)) = self.order.pop_front() else { break };
             self.values.remove(&oldest);
             self.text_bytes -= length;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn object(version: u64, length: usize) -> StoredObject {
+        StoredObject::of(&json!({ "data": "x".repeat(length) }), version)
+    }
+
+    #[test]
+    fn the_oldest_are_forgotten_and_a_long_one_is_kept_alone() {
+        let cache = ParsedCache::default();
+        for version in 1..=100 {
+            assert_eq!(*cache.parse(&object(version, 10_000)), *object(version, 10_000).parse());
+        }
+        let kept = || cache.entries().values.keys().copied().collect::<std::collections::BTreeSet<u64>>();
+        assert_eq!((kept().len(), kept().contains(&100)), (MAX_TEXT_BYTES / 10_011, true));
+        cache.parse(&object(101, 2 * MAX_TEXT_BYTES));
+        assert_eq!(kept(), [101].into());
+        cache.parse(&object(102, 10));
+        assert_eq!(kept(), [102].into());
     }
 }
