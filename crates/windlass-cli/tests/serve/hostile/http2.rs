@@ -1,5 +1,7 @@
 //! HTTP/2, of which a client can ask much with little.
 
+use std::cell::Cell;
+
 use tokio::time::timeout;
 
 use super::raw::{PATIENCE, Raw, eventually};
@@ -124,15 +126,22 @@ async fn answers_that_nobody_takes() {
         for stream in streams(100) {
             client.send(frame(HEADERS, END_HEADERS | END_STREAM, stream, &head)).await;
         }
-        others.are_served().await;
+        let ended = Cell::new(false);
         let end = async {
             while let Some((kind, flags, payload)) = client.frame().await {
                 if (kind, flags) == (PING, 0) {
                     client.try_send(frame(PING, ACKNOWLEDGED, 0, &payload)).await;
                 }
             }
+            ended.set(true);
         };
-        timeout(PATIENCE, end).await.expect("the server hangs up");
+        // There is something to tell even to a watch that begins late; one without news may be kept.
+        let news = async {
+            while !ended.get() {
+                others.are_served().await;
+            }
+        };
+        timeout(PATIENCE, async { tokio::join!(end, news) }).await.expect("the server hangs up");
     }
 }
 
