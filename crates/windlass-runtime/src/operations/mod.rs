@@ -1,0 +1,1 @@
+//! What those who run a controller need: metrics, health, events, preflight, leader election.

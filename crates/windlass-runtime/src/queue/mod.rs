@@ -1,0 +1,1 @@
+//! Which parent is reconciled next, and which has to wait.
