@@ -74,10 +74,12 @@ impl Connection {
             head.push_str(&format!("Content-Length: {}\r\n", sent.body.len()));
         }
         head.push_str("\r\n");
+        // In one piece, as clients do: otherwise the server is woken twice.
+        let mut message = head.into_bytes();
+        message.extend_from_slice(&sent.body);
         let stream = self.stream.get_mut();
-        stream.write_all(head.as_bytes())?;
         // A server may answer and close before it has read all: then what it says counts, not this.
-        let _ = stream.write_all(&sent.body).and_then(|()| stream.flush());
+        let _ = stream.write_all(&message).and_then(|()| stream.flush());
         let answer = self.read_head()?;
         let rest = rest_of(&sent.method, &answer);
         Ok((answer, rest))

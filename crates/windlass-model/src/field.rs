@@ -24,7 +24,7 @@ impl FieldPath {
     /// A named field below this one.
     #[must_use]
     pub fn child(&self, name: &str) -> Self {
-        if self.0.is_empty() { FieldPath(name.to_owned()) } else { FieldPath(format!("{}.{name}", self.0)) }
+        if self.0.is_empty() { FieldPath(name.to_owned()) } else { FieldPath([&self.0, ".", name].concat()) }
     }
 
     /// An element of this list.
@@ -36,7 +36,7 @@ impl FieldPath {
     /// A value of this map.
     #[must_use]
     pub fn key(&self, key: &str) -> Self {
-        FieldPath(format!("{}[{key}]", self.0))
+        FieldPath([&self.0, "[", key, "]"].concat())
     }
 
     /// The written form; empty for the root.

@@ -41,7 +41,7 @@ impl Timestamp {
     /// `2026-01-02T03:04:05.678901Z`, as `MicroTime` fields have it.
     pub fn to_micro_string(self) -> String {
         let (seconds, micros) = (self.unix_seconds(), self.0.rem_euclid(MICROS));
-        format!("{}.{micros:06}Z", date_and_clock(seconds))
+        format!("{}.{micros:06}Z", date_and_clock(seconds).as_str())
     }
 
     /// Reads RFC 3339, with any offset and any number of fractional digits; `None` for anything else.
@@ -64,10 +64,26 @@ pub(crate) fn unix_time(text: &str) -> Option<(i64, i64)> {
 }
 
 /// `2026-01-02T03:04:05`, for any second of the years 0 to 9999.
-pub(crate) fn date_and_clock(unix_seconds: i64) -> String {
+pub(crate) fn date_and_clock(unix_seconds: i64) -> DateAndClock {
     let (year, month, day) = civil_of_day(unix_seconds.div_euclid(SECONDS_PER_DAY));
     let (hour, minute, second) = clock(unix_seconds.rem_euclid(SECONDS_PER_DAY));
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")
+    let mut text = *b"0000-00-00T00:00:00";
+    for (at, number) in
+        [(0, year / 100), (2, year % 100), (5, month), (8, day), (11, hour), (14, minute), (17, second)]
+    {
+        text[at] += (number / 10 % 10) as u8;
+        text[at + 1] += (number % 10) as u8;
+    }
+    DateAndClock(text)
+}
+
+/// A date and a time of day as text. Every write has some, so they are not put together by `format!`.
+pub(crate) struct DateAndClock([u8; 19]);
+
+impl DateAndClock {
+    pub(crate) fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
 }
 
 /// Year, month and day of a day since the epoch (the usual conversion by 400-year eras that start in March).
@@ -86,7 +102,8 @@ pub(crate) fn civil_of_day(days_since_epoch: i64) -> (i64, i64, i64) {
 /// `2026-01-02T03:04:05Z`, as `Time` fields have it.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}Z", date_and_clock(self.unix_seconds()))
+        f.write_str(date_and_clock(self.unix_seconds()).as_str())?;
+        f.write_str("Z")
     }
 }
 

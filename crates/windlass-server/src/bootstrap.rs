@@ -22,8 +22,8 @@ pub(crate) async fn write_first_objects(storage: &Storage, mode: AuthorizationMo
 
 async fn write(storage: &Storage, request: &Request) -> Result<(), String> {
     let judged = storage.write(|newest| handle(newest, newest.types(), clock::now(), request)).await;
-    let effect = judged.map_err(|error| error.to_string())?;
-    match effect.response.failure() {
+    let written = judged.map_err(|error| error.to_string())?;
+    match written.effect.response.failure() {
         // On every start but the first they are there.
         Some(status) if status.code != 409 => Err(status.message.clone()),
         _ => Ok(()),

@@ -2,6 +2,7 @@
 
 mod store;
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -97,7 +98,7 @@ impl ModelSession {
             warnings.map(|warning| ("Warning".to_owned(), format!("299 - {}", quoted(warning)))).collect();
         let body = match self.info(&parsed.request) {
             Some(info) => present(response, parsed.output, &info, now()),
-            None => response.to_value(),
+            None => Cow::Owned(response.to_value()),
         };
         let yaml = parsed.format == Format::Yaml;
         headers.push(content_type(if yaml { "application/yaml" } else { "application/json" }));

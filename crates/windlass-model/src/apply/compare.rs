@@ -1,6 +1,6 @@
 //! What changed from one value to another, as sets of fields.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
@@ -18,18 +18,19 @@ pub(super) struct Comparison {
 }
 
 impl Comparison {
-    /// The fields that got a value.
-    pub(super) fn written(&self) -> FieldSet {
-        self.modified.union(&self.added)
+    /// The fields that got a value, and those that went.
+    pub(super) fn into_written_and_removed(self) -> (FieldSet, FieldSet) {
+        let mut written = self.added;
+        written.add(self.modified);
+        (written, self.removed)
     }
 
     /// The same without these fields and all below them.
-    pub(super) fn excluding(&self, fields: &FieldSet) -> Comparison {
-        Comparison {
-            removed: self.removed.recursive_difference(fields),
-            modified: self.modified.recursive_difference(fields),
-            added: self.added.recursive_difference(fields),
+    pub(super) fn excluding(mut self, fields: &FieldSet) -> Comparison {
+        for set in [&mut self.removed, &mut self.modified, &mut self.added] {
+            set.subtract_with_all_below(fields);
         }
+        self
     }
 }
 
@@ -48,14 +49,14 @@ struct Difference {
 }
 
 impl Difference {
-    fn attach(&mut self, element: &PathElement, below: Difference) {
+    fn attach(&mut self, element: impl Fn() -> PathElement, below: Difference) {
         for (here, below) in [
             (&mut self.removed, below.removed),
             (&mut self.modified, below.modified),
             (&mut self.added, below.added),
         ] {
             if !below.is_empty() {
-                here.children.attach(element.clone(), below);
+                here.children.attach(element(), below);
             }
         }
     }
@@ -82,7 +83,7 @@ fn differ(place: Place<'_>, old: Option<&Value>, new: Option<&Value>) -> Result<
         (&mut gone.added, come.added),
     ] {
         here.member |= there.member;
-        here.children = here.children.union(&there.children);
+        here.children.add(there.children);
     }
     Ok(gone)
 }
@@ -118,12 +119,14 @@ fn differ_as_leaves(old: Option<&Value>, new: Option<&Value>) -> Difference {
 
 fn differ_as_maps(place: Place<'_>, old: Option<&Value>, new: Option<&Value>) -> Result<Difference, String> {
     let (old, new) = (filled_map(old), filled_map(new));
-    let names: BTreeSet<&String> = old.into_iter().chain(new).flat_map(|map| map.keys()).collect();
+    let in_new = |name: &String| new.and_then(|map| map.get(name));
+    let kept = old.into_iter().flatten().map(|(name, old)| (name, Some(old), in_new(name)));
+    let is_come = |name: &String| old.is_none_or(|old| !old.contains_key(name));
+    let come = new.into_iter().flatten().filter(|(name, _)| is_come(name));
     let mut difference = Difference::default();
-    for name in names {
-        let (old, new) = (old.and_then(|map| map.get(name)), new.and_then(|map| map.get(name)));
+    for (name, old, new) in kept.chain(come.map(|(name, new)| (name, None, Some(new)))) {
         let below = differ(place.field(name).place, old, new)?;
-        difference.attach(&PathElement::field(name), below);
+        difference.attach(|| PathElement::field(name), below);
     }
     Ok(difference)
 }
@@ -141,7 +144,7 @@ fn differ_as_lists(items: Items<'_>, old: Option<&Value>, new: Option<&Value>) -
     }
     let mut difference = Difference::default();
     for (element, (old, new)) in by_element {
-        difference.attach(&element, differ_as_items(items.place, &old, &new)?);
+        difference.attach(|| element.clone(), differ_as_items(items.place, &old, &new)?);
     }
     Ok(difference)
 }

@@ -1,6 +1,7 @@
 //! A set of field paths, as `managedFields` holds one per manager.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt;
 
 use serde_json::{Map, Value};
@@ -51,10 +52,6 @@ impl FieldNode {
     pub fn is_empty(&self) -> bool {
         !self.member && self.children.is_empty()
     }
-
-    fn union(&self, other: &FieldNode) -> FieldNode {
-        FieldNode { member: self.member || other.member, children: self.children.union(&other.children) }
-    }
 }
 
 impl FieldSet {
@@ -89,8 +86,55 @@ impl FieldSet {
         if node.is_empty() {
             return;
         }
-        let here = self.nodes.entry(element).or_default();
-        *here = if here.is_empty() { node } else { here.union(&node) };
+        match self.nodes.entry(element) {
+            Entry::Vacant(place) => drop(place.insert(node)),
+            Entry::Occupied(mut place) => {
+                let here = place.get_mut();
+                here.member |= node.member;
+                here.children.add(node.children);
+            }
+        }
+    }
+
+    /// Adds the paths of another set.
+    pub fn add(&mut self, other: FieldSet) {
+        if self.is_empty() {
+            *self = other;
+            return;
+        }
+        for (element, node) in other.nodes {
+            self.attach(element, node);
+        }
+    }
+
+    /// Takes the paths of another set away.
+    pub fn subtract(&mut self, other: &FieldSet) {
+        self.thin_out(other, |here, other| {
+            here.member &= !other.member;
+            here.children.subtract(&other.children);
+        });
+    }
+
+    /// Takes the paths of another set away, and all that are below one of them.
+    pub fn subtract_with_all_below(&mut self, other: &FieldSet) {
+        self.thin_out(other, |here, other| {
+            if other.member {
+                *here = FieldNode::default();
+            } else {
+                here.children.subtract_with_all_below(&other.children);
+            }
+        });
+    }
+
+    fn thin_out(&mut self, other: &FieldSet, take: impl Fn(&mut FieldNode, &FieldNode)) {
+        for (element, other) in &other.nodes {
+            if let Some(here) = self.nodes.get_mut(element) {
+                take(here, other);
+                if here.is_empty() {
+                    self.nodes.remove(element);
+                }
+            }
+        }
     }
 
     /// Whether a path is a member.
@@ -118,9 +162,7 @@ impl FieldSet {
     #[must_use]
     pub fn union(&self, other: &FieldSet) -> FieldSet {
         let mut all = self.clone();
-        for (element, node) in &other.nodes {
-            all.attach(element.clone(), node.clone());
-        }
+        all.add(other.clone());
         all
     }
 
@@ -137,26 +179,9 @@ impl FieldSet {
     /// The paths of this set that are not in the other.
     #[must_use]
     pub fn difference(&self, other: &FieldSet) -> FieldSet {
-        self.filtered(|element, node| match other.get(element) {
-            None => Some(node.clone()),
-            Some(other) => Some(FieldNode {
-                member: node.member && !other.member,
-                children: node.children.difference(&other.children),
-            }),
-        })
-    }
-
-    /// The paths of this set that are neither in the other nor below one that is.
-    #[must_use]
-    pub fn recursive_difference(&self, other: &FieldSet) -> FieldSet {
-        self.filtered(|element, node| match other.get(element) {
-            None => Some(node.clone()),
-            Some(other) if other.member => None,
-            Some(other) => Some(FieldNode {
-                member: node.member,
-                children: node.children.recursive_difference(&other.children),
-            }),
-        })
+        let mut rest = self.clone();
+        rest.subtract(other);
+        rest
     }
 
     /// The members that have no member below them.
@@ -302,9 +327,11 @@ mod tests {
         let all = set(json!({"f:a": {".": {}, "f:b": {".": {}, "f:c": {}}}, "f:d": {}}));
         let some = set(json!({"f:a": {"f:b": {}}}));
         assert_eq!(shown(&all.difference(&some)), [".a", ".d", ".a.b.c"]);
-        assert_eq!(shown(&all.recursive_difference(&some)), [".a", ".d"]);
         assert_eq!(shown(&all.intersection(&some)), [".a.b"]);
         assert_eq!(shown(&all.leaves()), [".d", ".a.b.c"]);
+        let mut rest = all.clone();
+        rest.subtract_with_all_below(&some);
+        assert_eq!(shown(&rest), [".a", ".d"]);
     }
 
     /// Any element, from few enough that sets overlap.
@@ -349,7 +376,9 @@ mod tests {
             prop_assert_eq!(sorted(a.difference(&b).paths()), oracle(&|a, b| a && !b));
             let below = |path: &Path| (1..=path.len()).any(|end| right.contains(&path[..end].to_vec()));
             let kept = sorted(left.iter().filter(|path| !below(path)).cloned().collect());
-            prop_assert_eq!(sorted(a.recursive_difference(&b).paths()), kept);
+            let mut rest = a.clone();
+            rest.subtract_with_all_below(&b);
+            prop_assert_eq!(sorted(rest.paths()), kept);
             for path in &left {
                 prop_assert!(a.contains(path));
             }

@@ -26,8 +26,11 @@ pub(super) fn unchanged_fields(root: Place<'_>, live: &Value, api_version: &str)
         return None;
     }
     let comparison = compare(root, &applied, live).ok()?;
-    let fields = fields_of(root, &applied);
-    Some(fields.difference(&comparison.written()).difference(&comparison.removed))
+    let mut fields = fields_of(root, &applied);
+    let (written, removed) = comparison.into_written_and_removed();
+    fields.subtract(&written);
+    fields.subtract(&removed);
+    Some(fields)
 }
 
 /// Brings the annotation up to date, if the object has it.

@@ -37,7 +37,7 @@ pub use self::path_element::{PathElement, PathElementError};
 
 use self::field_set::{Path, show_path};
 use self::managed::{Managed, Manager, Operation, is_reset};
-use self::place::{Place, root_schema};
+use self::place::Place;
 use self::update::{ApplyError, Write};
 use crate::object;
 use crate::status::{Cause, Status};
@@ -80,13 +80,12 @@ impl Apply<'_> {
         let managed = Managed::of(live)
             .map_err(|why| Status::unclassified(format!("failed to decode managed fields: {why}")))?;
         self.check_config()?;
-        let schema = root_schema(self.info);
         let api_version = object_meta::api_version(self.info);
         let write = Write {
-            root: Place::root(&schema),
+            root: Place::of_objects(self.info),
             api_version: &api_version,
             unchangeable: &reset::unchangeable_fields(self.info, self.subresource),
-            server_fields: &reset::server_fields(),
+            server_fields: &reset::SERVER_FIELDS,
         };
         let mut live = live.clone();
         object::remove_meta(&mut live, "managedFields");
@@ -221,13 +220,12 @@ pub fn track_update(
     }
     let mut old = live.cloned().unwrap_or_else(|| object_meta::blank(info));
     object::remove_meta(&mut old, "managedFields");
-    let schema = root_schema(info);
     let api_version = object_meta::api_version(info);
     let write = Write {
-        root: Place::root(&schema),
+        root: Place::of_objects(info),
         api_version: &api_version,
         unchangeable: &reset::unchangeable_fields(info, subresource),
-        server_fields: &reset::server_fields(),
+        server_fields: &reset::SERVER_FIELDS,
     };
     let manager = Manager::new(Operation::Update, manager, &api_version, subresource);
     let time = match subresource {

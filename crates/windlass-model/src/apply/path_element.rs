@@ -74,7 +74,7 @@ impl PathElement {
     /// Writes the form that `fieldsV1` has.
     pub fn to_key(&self) -> String {
         match self {
-            PathElement::Field(name) => format!("f:{name}"),
+            PathElement::Field(name) => ["f:", &**name].concat(),
             PathElement::Value(value) => format!("v:{}", json(value)),
             PathElement::Index(index) => format!("i:{index}"),
             PathElement::Key(fields) => {

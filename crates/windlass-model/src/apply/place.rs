@@ -16,6 +16,8 @@ pub(super) struct Place<'a> {
     pub(super) schema: &'a Schema,
     /// A place above preserves unknown fields, so this one has no undeclared fields either.
     tolerant: bool,
+    /// The schema leaves out what all objects have.
+    is_object: bool,
 }
 
 /// What a value is at a place.
@@ -47,25 +49,23 @@ pub(super) struct Field<'a> {
 static DEDUCED: LazyLock<Schema> = LazyLock::new(Schema::default);
 static ATOMIC: ListKind = ListKind::Atomic;
 
-/// The schema of whole objects of a type. Custom types get the metadata that all objects have.
-pub(super) fn root_schema(info: &TypeInfo) -> Schema {
-    let mut schema = (*info.schema).clone();
-    schema.embedded_resource |= info.origin == Origin::Custom;
-    schema
-}
-
 impl<'a> Place<'a> {
+    /// The place of whole objects of a type. Those of custom types have the metadata that all objects have.
+    pub(super) fn of_objects(info: &'a TypeInfo) -> Self {
+        Place { is_object: info.origin == Origin::Custom, ..Place::root(&info.schema) }
+    }
+
     /// The place of a whole value.
     pub(super) fn root(schema: &'a Schema) -> Self {
-        Place { schema, tolerant: false }
+        Place { schema, tolerant: false, is_object: schema.embedded_resource }
     }
 
     fn deduced() -> Self {
-        Place { schema: &DEDUCED, tolerant: true }
+        Place { tolerant: true, ..Place::root(&DEDUCED) }
     }
 
     fn below(self, schema: &'a Schema) -> Self {
-        Place { schema, tolerant: self.tolerant || self.schema.preserve_unknown }
+        Place { tolerant: self.tolerant || self.schema.preserve_unknown, ..Place::root(schema) }
     }
 
     /// What a value is here. Where anything may stand, the value decides.
@@ -96,7 +96,7 @@ impl<'a> Place<'a> {
     }
 
     fn object_field(self, fields: &'a BTreeMap<Box<str>, std::sync::Arc<Schema>>, name: &str) -> Field<'a> {
-        if self.schema.embedded_resource
+        if self.is_object
             && let Some(schema) = object_meta::field_of_any_object(name)
         {
             return Field { place: Place::root(schema), named: true, declared: true };
@@ -104,7 +104,7 @@ impl<'a> Place<'a> {
         if let Some(schema) = fields.get(name) {
             return Field { place: self.below(schema), named: true, declared: true };
         }
-        let free_form = fields.is_empty() && !self.schema.embedded_resource;
+        let free_form = fields.is_empty() && !self.is_object;
         let declared = free_form || self.tolerant || self.schema.preserve_unknown;
         Field { place: Place::deduced(), named: false, declared }
     }

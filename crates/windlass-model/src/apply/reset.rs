@@ -1,10 +1,12 @@
 //! The fields that no manager ever owns: those the server sets, and those a request may not change.
 
+use std::sync::LazyLock;
+
 use super::field_set::FieldSet;
 use crate::types::{Origin, TypeInfo};
 
 /// Fields that identify an object or that the server keeps; they are never in `managedFields`.
-pub(super) fn server_fields() -> FieldSet {
+pub(super) static SERVER_FIELDS: LazyLock<FieldSet> = LazyLock::new(|| {
     FieldSet::of_names(&[
         &["apiVersion"],
         &["kind"],
@@ -19,7 +21,7 @@ pub(super) fn server_fields() -> FieldSet {
         &["metadata", "managedFields"],
         &["metadata", "resourceVersion"],
     ])
-}
+});
 
 /// Fields that a write to a resource or subresource leaves as they are, so that it cannot own them.
 pub(super) fn unchangeable_fields(info: &TypeInfo, subresource: Option<&str>) -> FieldSet {

@@ -44,15 +44,16 @@ impl Write<'_> {
     ) -> Result<(), String> {
         self.reconcile(managed);
         let comparison = compare(self.root, old, new)?.excluding(self.unchangeable);
-        let written = comparison.written();
+        let (mut taken, removed) = comparison.into_written_and_removed();
         for owned in managed.owners.values_mut() {
-            owned.fields = owned.fields.difference(&written).difference(&comparison.removed);
+            owned.fields.subtract(&taken);
+            owned.fields.subtract(&removed);
         }
         managed.drop_empty();
-        let taken = written.difference(self.server_fields);
+        taken.subtract(self.server_fields);
         if !taken.is_empty() {
-            let before = managed.owners.remove(manager);
-            let fields = before.map_or(FieldSet::new(), |owned| owned.fields).union(&taken);
+            let mut fields = managed.owners.remove(manager).map_or(FieldSet::new(), |owned| owned.fields);
+            fields.add(taken);
             let owned = Owned { api_version: self.api_version.to_owned(), fields, time };
             managed.owners.insert(manager.clone(), owned);
         }
@@ -74,7 +75,8 @@ impl Write<'_> {
         self.reconcile(managed);
         let merged = merge(self.root, live, config)
             .map_err(|why| ApplyError::Broken(format!("failed to merge config: {why}")))?;
-        let wanted = fields_of(self.root, config).recursive_difference(self.unchangeable);
+        let mut wanted = fields_of(self.root, config);
+        wanted.subtract_with_all_below(self.unchangeable);
         let last = managed.owners.remove(manager);
         let time = last.as_ref().and_then(|owned| owned.time.clone());
         let owned = Owned { api_version: self.api_version.to_owned(), fields: wanted, time };
@@ -84,10 +86,10 @@ impl Write<'_> {
 
         let comparison = compare(self.root, live, &new)
             .map_err(|why| ApplyError::Broken(format!("failed to compare objects: {why}")))?;
-        self.take_from_others(managed, manager, &comparison.excluding(self.unchangeable), force)?;
+        self.take_from_others(managed, manager, comparison.excluding(self.unchangeable), force)?;
         managed.drop_empty();
         if let Some(owned) = managed.owners.get_mut(manager) {
-            owned.fields = owned.fields.difference(self.server_fields);
+            owned.fields.subtract(self.server_fields);
         }
         managed.drop_empty();
         Ok(new)
@@ -98,10 +100,10 @@ impl Write<'_> {
         &self,
         managed: &mut Managed,
         manager: &Manager,
-        comparison: &Comparison,
+        comparison: Comparison,
         force: bool,
     ) -> Result<(), ApplyError> {
-        let written = comparison.written();
+        let (written, removed) = comparison.into_written_and_removed();
         let others = || managed.owners.iter().filter(|(other, _)| *other != manager);
         let conflicts: Vec<(Manager, Path)> = others()
             .flat_map(|(other, owned)| {
@@ -114,7 +116,8 @@ impl Write<'_> {
         }
         for (other, owned) in &mut managed.owners {
             if other != manager {
-                owned.fields = owned.fields.difference(&written).difference(&comparison.removed);
+                owned.fields.subtract(&written);
+                owned.fields.subtract(&removed);
             }
         }
         Ok(())
@@ -132,7 +135,10 @@ impl Write<'_> {
         let merged_fields = all_of(&merged);
 
         let pruned = without(self.root, &merged, &last);
-        let owned = managed.owners.values().fold(FieldSet::new(), |all, owned| all.union(&owned.fields));
+        let owned = managed.owners.values().fold(FieldSet::new(), |mut all, owned| {
+            all.add(owned.fields.clone());
+            all
+        });
         let kept = all_of(&pruned).union(&full(&owned));
         let pruned = without(self.root, &merged, &merged_fields.difference(&kept));
 

@@ -1,5 +1,6 @@
 //! Answers and events in the form that the client asked for.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -13,8 +14,14 @@ use crate::types::TypeInfo;
 use crate::watch::{Event, EventKind};
 
 /// The JSON of an answer about objects of a type. A `Status` looks the same in every form.
-pub fn present(response: &Response, output: Output, info: &TypeInfo, now: Timestamp) -> Value {
-    match (&response.body, output) {
+pub fn present<'a>(
+    response: &'a Response,
+    output: Output,
+    info: &TypeInfo,
+    now: Timestamp,
+) -> Cow<'a, Value> {
+    Cow::Owned(match (&response.body, output) {
+        (Body::Object(object), Output::Object) => return Cow::Borrowed(object),
         (Body::Object(object), output) => present_object(object, output, info, now),
         (Body::List(list), Output::Table(include)) => {
             let mut table = to_table(info, &list.items, &list.resource_version, now, include.into());
@@ -23,7 +30,7 @@ pub fn present(response: &Response, output: Output, info: &TypeInfo, now: Timest
         }
         (Body::List(list), Output::PartialMetadata) => partial_list(list),
         _ => response.to_value(),
-    }
+    })
 }
 
 /// Writes the events of one watch, in order.
@@ -134,7 +141,8 @@ mod tests {
             (Output::PartialMetadata, "PartialObjectMetadataList", "items"),
             (Output::Table(Include::None), "Table", "rows"),
         ] {
-            let shown = present(&list(), output, &config_maps(), Timestamp::default());
+            let list = list();
+            let shown = present(&list, output, &config_maps(), Timestamp::default());
             assert_eq!((&shown["kind"], &shown["metadata"]), (&kind.into(), &metadata));
             assert_eq!(shown[part].as_array().unwrap().len(), 1, "{output:?}");
         }

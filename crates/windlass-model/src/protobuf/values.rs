@@ -90,7 +90,7 @@ fn timestamp(bytes: &[u8]) -> Result<Option<(i64, i32)>, DecodeError> {
 
 fn written(seconds: i64, field: &'static str) -> Result<String, DecodeError> {
     if WRITABLE_SECONDS.contains(&seconds) {
-        return Ok(time::date_and_clock(seconds));
+        return Ok(time::date_and_clock(seconds).as_str().to_owned());
     }
     Err(bad(field, format!("a time {seconds} seconds after 1970 is not in the years 0 to 9999")))
 }

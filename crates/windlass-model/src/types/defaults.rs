@@ -23,9 +23,10 @@ pub fn set_defaults(info: &TypeInfo, object: &mut Value) {
         return;
     }
     normalize(&info.schema, object);
-    kinds::set_defaults(info, object);
-    // What was added has defaults of its own.
-    normalize(&info.schema, object);
+    if kinds::set_defaults(info, object) {
+        // What was added has defaults of its own.
+        normalize(&info.schema, object);
+    }
 }
 
 /// Drops empty values, fills in the defaults of the schema, and writes scalars in their canonical form.
@@ -88,7 +89,9 @@ fn normalize_scalar(schema: &Schema, value: &mut Value) {
         Some("byte") => value.as_str().filter(|text| text.contains(['\r', '\n'])).map(without_line_ends),
         _ => None,
     };
-    if let Some(canonical) = canonical {
+    if let Some(canonical) = canonical
+        && value.as_str() != Some(&canonical)
+    {
         *value = canonical.into();
     }
 }

@@ -29,23 +29,29 @@ use values::Errors;
 /// Changes an object as its type demands before it is validated: `old` is `None` on create.
 ///
 /// On create, uid and name must be set, since jobs take their labels from them. Custom types are left alone.
-pub fn prepare(info: &TypeInfo, old: Option<&Value>, new: &mut Value, subresource: Option<&str>) {
+///
+/// Says whether something may have been put in or taken out.
+pub fn prepare(info: &TypeInfo, old: Option<&Value>, new: &mut Value, subresource: Option<&str>) -> bool {
     if info.origin != Origin::BuiltIn {
-        return;
+        return false;
     }
-    if let Some(fields) = new.as_object_mut() {
-        prepare_kind(info, old, fields, subresource);
+    let prepared = new.as_object_mut().is_some_and(|fields| prepare_kind(info, old, fields, subresource));
+    // The status of a type that has one is put in or taken out by whoever calls this.
+    let changed = prepared || info.has_status;
+    if changed {
+        // That may leave structs that are always written.
+        defaults::normalize(&info.schema, new);
     }
-    // What was put in or taken out may leave structs that are always written.
-    defaults::normalize(&info.schema, new);
+    changed
 }
 
+/// Says whether the kind is one for which there is something to do.
 fn prepare_kind(
     info: &TypeInfo,
     old: Option<&Value>,
     new: &mut serde_json::Map<String, Value>,
     subresource: Option<&str>,
-) {
+) -> bool {
     let is_main = subresource.is_none();
     match (info.resource.group.as_str(), info.kind.as_str(), old) {
         ("", "Pod", None) => pods::prepare_create(new),
@@ -57,8 +63,9 @@ fn prepare_kind(
         ("apps", "DaemonSet", old) if is_main => workloads::prepare_daemon_set(new, old),
         ("batch", "Job", None) => jobs::prepare_job(new),
         ("coordination.k8s.io", "Lease", old) => cluster::prepare_lease(new, old),
-        _ => {}
+        _ => return false,
     }
+    true
 }
 
 /// What is wrong with an object of a built-in type, beyond what holds for all types: `old` is `None` on create.

@@ -29,7 +29,7 @@ pub(super) fn new_object(info: &TypeInfo, new: &mut Value, now: Timestamp) {
         remove(new, "status");
     }
     if info.origin == Origin::BuiltIn {
-        types::rules::prepare(info, None, new, None);
+        let changed = types::rules::prepare(info, None, new, None);
         if info.kind == "Pod" {
             let conditions = new["status"].get_mut("conditions").and_then(Value::as_array_mut);
             for condition in conditions.into_iter().flatten() {
@@ -42,8 +42,10 @@ pub(super) fn new_object(info: &TypeInfo, new: &mut Value, now: Timestamp) {
         if is_definition(info) {
             crd::prepare(new, None);
         }
-        // What was taken back leaves its zero value behind.
-        types::defaults::set_defaults(info, new);
+        if changed {
+            // What was taken back leaves its zero value behind.
+            types::defaults::set_defaults(info, new);
+        }
     }
 }
 

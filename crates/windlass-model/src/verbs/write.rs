@@ -315,6 +315,28 @@ fn commit<S: Store + ?Sized>(
 
 /// Whether an object is small enough to be stored.
 fn fits(object: &Value) -> bool {
+    most_bytes(object) <= MAX_OBJECT_BYTES || fits_as_text(object)
+}
+
+/// More bytes than this an object does not have as text. Most are far below the limit, and need not be written
+/// to see that they are.
+fn most_bytes(value: &Value) -> usize {
+    /// What an escaped byte takes, and an integer of 64 bits or a float.
+    const ESCAPED: usize = 6;
+    const NUMBER: usize = 32;
+    match value {
+        Value::Null | Value::Bool(_) => "false".len(),
+        Value::Number(_) => NUMBER,
+        Value::String(text) => text.len() * ESCAPED + 2,
+        Value::Array(items) => items.iter().map(|item| most_bytes(item) + 1).sum::<usize>() + 2,
+        Value::Object(fields) => {
+            let field = |(name, value): (&String, &Value)| name.len() * ESCAPED + 4 + most_bytes(value);
+            fields.iter().map(field).sum::<usize>() + 2
+        }
+    }
+}
+
+fn fits_as_text(object: &Value) -> bool {
     struct Room(usize);
     impl io::Write for Room {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

@@ -84,17 +84,18 @@ pub(crate) fn with_body(code: u16, content_type: &str, body: AnswerBody) -> Answ
 /// A document as JSON, YAML or protobuf.
 pub(crate) fn of_value(code: u16, format: Format, value: &Value) -> Answer {
     match format {
-        Format::Json => {
-            let mut text = serde_json::to_vec(value).unwrap_or_default();
-            text.push(b'\n');
-            of_bytes(code, JSON, text)
-        }
+        Format::Json => of_text(code, &serde_json::to_vec(value).unwrap_or_default()),
         Format::Yaml => of_bytes(code, YAML, serde_saphyr::to_string(value).unwrap_or_default()),
         Format::Protobuf => match encode(value, format) {
             Ok(message) => of_bytes(code, format.media_type(), message),
             Err(status) => of_value(status.code, Format::Json, &status.to_value()),
         },
     }
+}
+
+/// A document that is JSON text already. Like Kubernetes, with an end of line.
+pub(crate) fn of_text(code: u16, text: &[u8]) -> Answer {
+    of_bytes(code, JSON, [text, b"\n"].concat())
 }
 
 /// A refusal.

@@ -1,5 +1,6 @@
 //! The one entry of every request: who asks, may they, what for, and the answer.
 
+use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,7 +17,9 @@ use windlass_model::{Effect, Reason, Request, Response, Status, TypeInfo, Types,
 
 use crate::clock;
 use crate::closing::Closing;
-use crate::http::answer::{Answer, AnswerBody, JSON, add_warnings, of_bytes, of_status, of_value, with_body};
+use crate::http::answer::{
+    Answer, AnswerBody, JSON, add_warnings, of_bytes, of_status, of_text, of_value, with_body,
+};
 use crate::http::gate::{Gate, Guest};
 use crate::http::guarded::Guarded;
 use crate::http::texts::{Texts, pieces};
@@ -24,7 +27,7 @@ use crate::http::watch::Watch;
 use crate::http::{about, body, documents, health};
 use crate::limits::Limits;
 use crate::metrics::{About, Metrics, RequestKind};
-use crate::store::{Snapshot, Storage, WriteError};
+use crate::store::{Snapshot, Storage, WriteError, Written};
 
 /// Everything that answering a request takes.
 pub(crate) struct Api {
@@ -215,28 +218,37 @@ impl Api {
             let effect = judge(newest, newest.types(), request);
             guest.check_escalation(newest, request, effect)
         };
-        let effect = if request.options.dry_run {
-            judge(&snapshot)
-        } else {
-            let judged = self.storage.write(judge).await;
-            judged.map_err(|error| storage_failure(&error))?
-        };
-        Ok(self.encode(&parsed, info.as_deref(), &effect.response))
+        if request.options.dry_run {
+            return Ok(self.encode(&parsed, info.as_deref(), &judge(&snapshot).response));
+        }
+        let written = self.storage.write(judge).await;
+        let Written { effect: Effect { response, .. }, text } =
+            written.map_err(|error| storage_failure(&error))?;
+        match text {
+            Some(text) if parsed.output == Output::Object && parsed.format == Format::Json => {
+                Ok(with_all_warnings(of_text(response.code, &text), &parsed, &response))
+            }
+            _ => Ok(self.encode(&parsed, info.as_deref(), &response)),
+        }
     }
 
     fn encode(&self, parsed: &Parsed, info: Option<&TypeInfo>, response: &Response) -> Answer {
         let value = match info {
             Some(info) => present(response, parsed.output, info, clock::now()),
-            None => response.to_value(),
+            None => Cow::Owned(response.to_value()),
         };
-        let mut answer = match response.failure() {
+        let answer = match response.failure() {
             Some(status) => of_status(status, parsed.format),
             None => of_value(response.code, parsed.format, &value),
         };
-        add_warnings(&mut answer, &parsed.warnings);
-        add_warnings(&mut answer, &response.warnings);
-        answer
+        with_all_warnings(answer, parsed, response)
     }
+}
+
+fn with_all_warnings(mut answer: Answer, parsed: &Parsed, response: &Response) -> Answer {
+    add_warnings(&mut answer, &parsed.warnings);
+    add_warnings(&mut answer, &response.warnings);
+    answer
 }
 
 /// Lists that need not be looked into go out as text.

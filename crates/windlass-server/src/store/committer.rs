@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use bytes::Bytes;
 use tokio::sync::oneshot;
-use windlass_model::Effect;
+use windlass_model::{Body, Change, Effect};
 
 use super::disk::Disk;
 use super::error::WriteError;
@@ -28,9 +29,37 @@ type Waiter = oneshot::Sender<Result<(), WriteError>>;
 
 /// A write that was judged.
 pub(crate) struct Judged {
-    pub(crate) effect: Effect,
+    pub(crate) written: Written,
     /// Says when its changes, and those that it rests on, are durable; nothing if they are.
     pub(crate) done: Option<oneshot::Receiver<Result<(), WriteError>>>,
+}
+
+/// What a write came to.
+#[derive(Debug)]
+pub struct Written {
+    /// What the judge said, with the versions that the changes got.
+    pub effect: Effect,
+    /// The text of the object that it answers with, if that is what was stored.
+    pub text: Option<Bytes>,
+}
+
+impl Written {
+    /// Nothing was stored.
+    fn nothing(effect: Effect) -> Self {
+        Written { effect, text: None }
+    }
+
+    fn as_stored(effect: Effect, records: &[Arc<Record>]) -> Self {
+        let text = match (&effect.response.body, effect.changes.as_slice(), records) {
+            (Body::Object(answer), [Change { after: Some(after), .. }], [record])
+                if Arc::ptr_eq(answer, after) =>
+            {
+                record.after.as_ref().map(|stored| stored.text().clone())
+            }
+            _ => None,
+        };
+        Written { effect, text }
+    }
 }
 
 /// What writers and the committer share.
@@ -122,7 +151,7 @@ impl Core {
         let effect = judge(&seen);
         if effect.changes.is_empty() {
             // A refusal, or a write that changes nothing: it rests on durable changes alone.
-            return Ok(Judged { effect, done: None });
+            return Ok(Judged { written: Written::nothing(effect), done: None });
         }
         let mut pending = self.pending();
         if pending.closed {
@@ -142,24 +171,26 @@ impl Core {
 
     /// Makes the changes in the newest state, and waits for them to be durable.
     fn join_batch(&self, pending: &mut Pending, effect: Effect) -> Judged {
-        if !effect.changes.is_empty() {
-            let records = pending.newest.state_mut().apply(&effect.changes, now_ms());
-            pending.batch.records.extend(records);
-        }
+        let records = match effect.changes.as_slice() {
+            [] => Vec::new(),
+            changes => pending.newest.state_mut().apply(changes, now_ms()),
+        };
+        let written = Written::as_stored(effect, &records);
+        pending.batch.records.extend(records);
         if !self.durable {
             self.publish_pending(pending);
-            return Judged { effect, done: None };
+            return Judged { written, done: None };
         }
         // An answer that rests on changes which are not durable yet has to wait for them, even if it makes none.
         if pending.batch.records.is_empty() && !pending.committing {
-            return Judged { effect, done: None };
+            return Judged { written, done: None };
         }
         let (waiter, done) = oneshot::channel();
         pending.batch.waiters.push(waiter);
         if pending.batch.waiters.len() == pending.wanted {
             self.arrived.notify_one();
         }
-        Judged { effect, done: Some(done) }
+        Judged { written, done: Some(done) }
     }
 
     /// Without a disk, a change is visible at once.

@@ -38,6 +38,7 @@ use parsed::ParsedCache;
 use pins::Pins;
 use state::State;
 
+pub use committer::Written;
 pub use error::{OpenError, WriteError};
 pub use feed::{Compacted, Feed};
 pub use history::{HistoryLimits, HistoryStatistics};
@@ -140,12 +141,12 @@ impl Storage {
     /// # Errors
     /// The disk failed, or the store is closed; nothing was changed. If the process ends right after a failure of
     /// the disk, the changes may still be there when it is started again.
-    pub async fn write(&self, judge: impl FnMut(&Snapshot) -> Effect + Send) -> Result<Effect, WriteError> {
+    pub async fn write(&self, judge: impl FnMut(&Snapshot) -> Effect + Send) -> Result<Written, WriteError> {
         let judged = self.0.core.submit(judge)?;
         if let Some(done) = judged.done {
             done.await.unwrap_or(Err(WriteError::Closed))?;
         }
-        Ok(judged.effect)
+        Ok(judged.written)
     }
 
     /// The changes of a resource after a version, in order.

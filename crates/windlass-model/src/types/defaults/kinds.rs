@@ -8,9 +8,9 @@ use crate::types::TypeInfo;
 
 type Fields = Map<String, Value>;
 
-/// Sets the defaults of a kind that no table can hold.
-pub(super) fn set_defaults(info: &TypeInfo, object: &mut Value) {
-    let Some(object) = object.as_object_mut() else { return };
+/// Sets the defaults of a kind that no table can hold. Says whether the kind has any.
+pub(super) fn set_defaults(info: &TypeInfo, object: &mut Value) -> bool {
+    let Some(object) = object.as_object_mut() else { return false };
     match (info.resource.group.as_str(), info.kind.as_str()) {
         ("", "Pod") => pods::set_pod(object),
         ("", "PodTemplate") => pods::set_template(object, "template"),
@@ -32,8 +32,9 @@ pub(super) fn set_defaults(info: &TypeInfo, object: &mut Value) {
         ("autoscaling", "HorizontalPodAutoscaler") => with_spec(object, autoscaler),
         ("networking.k8s.io", "NetworkPolicy") => with_spec(object, network_policy),
         ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => subjects(object),
-        _ => {}
+        _ => return false,
     }
+    true
 }
 
 fn with_spec(object: &mut Fields, set: impl FnOnce(&mut Fields)) {

@@ -12,7 +12,7 @@ use crate::store::reads::restamp;
 fn write_now(storage: &Storage, judge: impl FnMut(&Snapshot) -> Effect + Send) -> Effect {
     let mut context = Context::from_waker(Waker::noop());
     match pin!(storage.write(judge)).poll(&mut context) {
-        Poll::Ready(effect) => effect.unwrap(),
+        Poll::Ready(written) => written.unwrap().effect,
         Poll::Pending => panic!("a store in memory has nothing to wait for"),
     }
 }
@@ -111,7 +111,7 @@ async fn no_increment_is_lost() {
                         };
                         judge(write)(snapshot)
                     };
-                    assert!(storage.write(increment).await.unwrap().response.failure().is_none());
+                    assert!(storage.write(increment).await.unwrap().effect.response.failure().is_none());
                 }
             })
         })

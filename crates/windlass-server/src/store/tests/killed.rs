@@ -114,7 +114,7 @@ async fn count_up(storage: Storage, writer: usize) {
         let counter = existing.as_ref().map_or(0, |object| text(&object.parse()).parse::<u64>().unwrap() + 1);
         let data = counter.to_string();
         let write = if existing.is_some() { update(&name, &data) } else { create(&name, &data) };
-        let effect = storage.write(judge(write)).await.unwrap();
+        let effect = storage.write(judge(write)).await.unwrap().effect;
         // The point tells a whole line from one that was cut off.
         println!("acknowledged {writer} {counter} {}.", effect.changes[0].version);
     }

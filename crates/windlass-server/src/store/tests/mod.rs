@@ -70,7 +70,7 @@ fn judge(request: Request) -> impl Fn(&Snapshot) -> Effect + Send {
 }
 
 async fn request(storage: &Storage, request: Request) -> Result<Response, WriteError> {
-    Ok(storage.write(judge(request)).await?.response)
+    Ok(storage.write(judge(request)).await?.effect.response)
 }
 
 /// Creates a namespace.
