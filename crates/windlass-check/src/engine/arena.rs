@@ -36,6 +36,16 @@ impl<T: Copy> Arena<T> {
         }
     }
 
+    /// All values, in order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = T> {
+        self.chunks.iter().flatten().copied()
+    }
+
+    /// All values, in order, to be changed.
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.chunks.iter_mut().flatten()
+    }
+
     /// Sets a value, after as many of another as are missing.
     pub(super) fn set(&mut self, index: usize, value: T, missing: T) {
         while self.len() <= index {
@@ -58,9 +68,12 @@ mod tests {
         }
         assert!((0..10_000).all(|value| arena.get(value as usize) == Some(value)));
         assert_eq!(arena.get(10_000), None);
+        assert!(arena.iter().eq(0..10_000));
         arena.set(20_000, 5, 7);
         arena.set(3, 9, 7);
         assert_eq!((arena.get(20_000), arena.get(19_999), arena.get(3)), (Some(5), Some(7), Some(9)));
         assert_eq!(arena.len(), 20_001);
+        arena.iter_mut().for_each(|value| *value = 1);
+        assert!(arena.iter().eq(std::iter::repeat_n(1, 20_001)));
     }
 }

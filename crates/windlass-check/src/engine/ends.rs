@@ -12,7 +12,6 @@ use std::ops::ControlFlow;
 use rustc_hash::FxHashMap;
 
 use super::exits::{Exit, ExitMap};
-use super::pair_table::{SHARDS, id_of};
 
 /// Knows the steps, and judges the ends.
 pub(super) trait EndVisitor {
@@ -28,21 +27,17 @@ pub(super) trait EndVisitor {
 pub(super) fn for_each_end(exits: &mut ExitMap, visitor: &mut impl EndVisitor) -> usize {
     let mut ends = 0;
     let mut way = Vec::new();
-    // From the states found last to the first: so most lead to one that is judged already.
-    for place in (0..exits.places()).rev() {
-        for shard in 0..SHARDS {
-            let state = id_of(shard, place);
-            if exits.leads_to_judged(state) {
-                exits.set_judged(state);
-                continue;
-            }
-            let Some(end) = follow(exits, visitor, state, &mut way) else { continue };
-            ends += 1;
-            if visitor.visit(&end).is_break() {
-                return ends;
-            }
+    // From the states found last to the first. A state that leads to one found later is in no end, or was judged
+    // with it: so only the others are looked at.
+    for state in exits.not_upwards() {
+        exits.set_judged_above(state);
+        let Some(end) = follow(exits, visitor, state, &mut way) else { continue };
+        ends += 1;
+        if visitor.visit(&end).is_break() {
+            return ends;
         }
     }
+    exits.set_all_judged();
     ends
 }
 

@@ -1,10 +1,11 @@
 //! One step from each state, of those that must happen: enough to see of nearly all states that fair runs leave
 //! them for ever.
 
+use std::cmp::Reverse;
 use std::sync::{Mutex, MutexGuard};
 
 use super::arena::Arena;
-use super::pair_table::{Groups, SHARDS, place_in_shard, shard_and_place};
+use super::pair_table::{Groups, SHARDS, id_of, place_in_shard, shard_and_place};
 
 /// The state was not expanded yet.
 const UNKNOWN: u32 = u32::MAX;
@@ -79,11 +80,8 @@ impl Exits {
 
     /// Takes them out, for one thread alone.
     pub(super) fn take(&self) -> ExitMap {
-        ExitMap {
-            shards: (0..SHARDS)
-                .map(|shard| std::mem::replace(&mut *self.lock(shard), Arena::new()))
-                .collect(),
-        }
+        let shards = (0..SHARDS).map(|shard| std::mem::replace(&mut *self.lock(shard), Arena::new()));
+        ExitMap { shards: shards.collect(), judged_above: usize::MAX }
     }
 
     /// Puts them back.
@@ -101,6 +99,8 @@ impl Exits {
 /// The steps, for one thread.
 pub(super) struct ExitMap {
     shards: Vec<Arena<u32>>,
+    /// All that is known at higher places counts as judged.
+    judged_above: usize,
 }
 
 impl ExitMap {
@@ -108,6 +108,7 @@ impl ExitMap {
         let (shard, place) = shard_and_place(state);
         match self.shards[shard].get(place).unwrap_or(UNKNOWN) {
             UNKNOWN => Exit::Unknown,
+            _ if place > self.judged_above => Exit::Judged,
             NONE => Exit::None,
             JUDGED => Exit::Judged,
             ON_THE_WAY => Exit::OnTheWay,
@@ -128,18 +129,31 @@ impl ExitMap {
         self.shards[shard].set(place, exit, UNKNOWN);
     }
 
-    /// Whether the step that is kept of a state leads to one that was judged before, as all with higher places
-    /// were: most lead to one of these, and need no look at it.
-    pub(super) fn leads_to_judged(&self, state: u32) -> bool {
-        match self.get(state) {
-            Exit::To(next) => place_in_shard(next) > place_in_shard(state) || self.get(next) == Exit::Judged,
-            _ => false,
+    /// The states whose kept step does not lead to a higher place, the highest first. Most steps do: to states that were
+    /// found later.
+    pub(super) fn not_upwards(&self) -> Vec<u32> {
+        let mut states = Vec::new();
+        for (shard, exits) in self.shards.iter().enumerate() {
+            let looked_at = exits.iter().enumerate().filter(|(place, exit)| match *exit {
+                UNKNOWN | JUDGED => false,
+                NONE | ON_THE_WAY => true,
+                next => place_in_shard(next) as usize <= *place,
+            });
+            states.extend(looked_at.map(|(place, _)| id_of(shard, place)));
         }
+        states.sort_unstable_by_key(|state| (Reverse(place_in_shard(*state)), *state));
+        states
     }
 
-    /// How many places the largest shard has.
-    pub(super) fn places(&self) -> usize {
-        self.shards.iter().map(Arena::len).max().unwrap_or(0)
+    /// Counts everything as judged that is known at places above that of a state.
+    pub(super) fn set_judged_above(&mut self, state: u32) {
+        self.judged_above = place_in_shard(state) as usize;
+    }
+
+    /// Marks all that is known as judged.
+    pub(super) fn set_all_judged(&mut self) {
+        let known = self.shards.iter_mut().flat_map(Arena::iter_mut).filter(|exit| **exit != UNKNOWN);
+        known.for_each(|exit| *exit = JUDGED);
     }
 }
 
@@ -161,15 +175,15 @@ mod tests {
         let mut map = exits.take();
         assert_eq!((map.get(7), map.get(5), map.get(6)), (Exit::To(9), Exit::None, Exit::Unknown));
         assert_eq!((map.get(in_another_shard + 2), map.get(1_000)), (Exit::To(0), Exit::Unknown));
-        assert!(map.leads_to_judged(7));
-        assert!(!map.leads_to_judged(in_another_shard + 2));
-        map.set_judged(0);
-        assert!(map.leads_to_judged(in_another_shard + 2));
+        assert_eq!(map.not_upwards(), [9, 5, in_another_shard + 2], "7 leads to a higher place");
+        map.set_judged_above(7);
+        assert_eq!((map.get(9), map.get(8), map.get(7)), (Exit::Judged, Exit::Unknown, Exit::To(9)));
         map.set_judged(7);
         map.set_on_the_way(5);
         exits.put_back(map);
-        let map = exits.take();
-        assert_eq!((map.get(7), map.get(5)), (Exit::Judged, Exit::OnTheWay));
-        assert_eq!(map.places(), 10);
+        let mut map = exits.take();
+        assert_eq!((map.get(9), map.get(7), map.get(5)), (Exit::None, Exit::Judged, Exit::OnTheWay));
+        map.set_all_judged();
+        assert_eq!((map.get(9), map.get(8), map.get(5)), (Exit::Judged, Exit::Unknown, Exit::Judged));
     }
 }
