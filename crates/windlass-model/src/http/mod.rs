@@ -1,4 +1,4 @@
-//! From the parts of an HTTP request to a [`Request`].
+//! From the parts of an HTTP request to a [`Request`], and back.
 
 mod accept;
 pub(crate) mod body;
@@ -8,6 +8,7 @@ mod options;
 mod path;
 mod present;
 mod query;
+mod write;
 
 use std::sync::Arc;
 
@@ -32,6 +33,7 @@ pub use encode::{encode, encode_event};
 pub(crate) use path::percent_decoded;
 pub use present::{EventWriter, present};
 pub(crate) use query::Query;
+pub use write::{Written, write, write_watch};
 
 /// The text of a page that is not there.
 pub const NO_SUCH_PAGE: &str = "404 page not found\n";
