@@ -1,0 +1,156 @@
+//! What the cache makes of news that come twice, late, or in another order.
+
+use serde_json::json;
+
+use super::*;
+
+fn object(name: &str, uid: &str, version: u64) -> (Head, Arc<str>) {
+    owned(name, uid, version, None)
+}
+
+fn owned(name: &str, uid: &str, version: u64, owner: Option<&str>) -> (Head, Arc<str>) {
+    let labels = owner.map(|owner| json!({ windlass::OWNER_LABEL: owner }));
+    let text = json!({
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": name, "namespace": "ns", "uid": uid, "resourceVersion": version.to_string(), "labels": labels,
+        },
+    });
+    let text: Arc<str> = text.to_string().into();
+    (Head::read(&text).expect("a head"), text)
+}
+
+fn place(name: &str) -> ObjectRef {
+    ObjectRef::new("ns", name)
+}
+
+impl Cache {
+    fn see(&self, (head, text): (Head, Arc<str>)) -> bool {
+        self.put(head, text, Source::Watch).is_some()
+    }
+
+    fn wrote(&self, (head, text): (Head, Arc<str>)) -> bool {
+        self.put(head, text, Source::OwnWrite).is_some()
+    }
+
+    fn version_of(&self, name: &str) -> Option<u64> {
+        self.get(&place(name)).map(|found| found.version)
+    }
+}
+
+#[test]
+fn the_echo_of_an_own_write_is_no_news() {
+    let cache = Cache::default();
+    assert!(cache.wrote(object("a", "1", 5)));
+    assert!(!cache.see(object("a", "1", 5)));
+    assert_eq!((cache.version_of("a"), cache.reached()), (Some(5), 5));
+    // What somebody else wrote next is.
+    assert!(cache.see(object("a", "1", 6)));
+}
+
+#[test]
+fn an_older_event_does_not_undo_an_own_write() {
+    let cache = Cache::default();
+    assert!(cache.see(object("a", "1", 5)));
+    assert!(cache.wrote(object("a", "1", 7)));
+    assert!(!cache.see(object("a", "1", 6)));
+    assert_eq!(cache.version_of("a"), Some(7));
+}
+
+#[test]
+fn a_late_answer_does_not_bring_back_what_is_gone() {
+    let cache = Cache::default();
+    assert!(cache.see(object("a", "1", 5)));
+    assert!(cache.deleted(&object("a", "1", 6).0).is_some());
+    assert!(!cache.wrote(object("a", "1", 5)));
+    assert_eq!(cache.version_of("a"), None);
+}
+
+#[test]
+fn what_we_deleted_stays_gone() {
+    let cache = Cache::default();
+    assert!(cache.see(object("a", "1", 5)));
+    assert!(cache.delete_own(&place("a"), Some("2")).is_none());
+    assert!(cache.delete_own(&place("a"), Some("1")).is_some());
+    // The watch is behind: it tells of changes before the delete.
+    assert!(!cache.see(object("a", "1", 6)));
+    assert_eq!(cache.version_of("a"), None);
+    // Another object of the same name is another object.
+    assert!(cache.wrote(object("a", "2", 9)));
+    assert!(cache.deleted(&object("a", "1", 8).0).is_none());
+    assert_eq!(cache.version_of("a"), Some(9));
+    assert!(cache.read().tombstones.is_empty());
+}
+
+#[test]
+fn a_list_older_than_an_own_write_does_not_undo_it() {
+    let cache = Cache::default();
+    assert!(cache.wrote(object("new", "1", 20)));
+    assert!(cache.see(object("old", "2", 4)));
+    assert!(cache.see(object("gone", "3", 5)));
+    let changes = cache.relist(vec![object("old", "2", 4), object("other", "4", 8)], 10);
+    let names: Vec<(String, bool)> =
+        changes.iter().map(|change| (change.place.name.clone(), change.after.is_some())).collect();
+    assert_eq!(names, [("gone".to_owned(), false), ("other".to_owned(), true)]);
+    assert_eq!(cache.version_of("new"), Some(20));
+    assert_eq!(cache.reached(), 10);
+}
+
+#[test]
+fn a_list_that_still_has_what_we_deleted_does_not_bring_it_back() {
+    let cache = Cache::default();
+    assert!(cache.see(object("a", "1", 5)));
+    assert!(cache.delete_own(&place("a"), None).is_some());
+    assert!(cache.relist(vec![object("a", "1", 5)], 6).is_empty());
+    assert_eq!(cache.version_of("a"), None);
+    assert!(cache.relist(vec![], 7).is_empty());
+    assert!(cache.read().tombstones.is_empty());
+}
+
+#[test]
+fn another_store_begins_afresh() {
+    let cache = Cache::default();
+    assert!(cache.see(object("a", "1", 100)));
+    assert!(cache.see(object("b", "2", 101)));
+    let changes = cache.relist(vec![object("a", "9", 3)], 4);
+    assert_eq!(changes.len(), 2);
+    assert_eq!((cache.version_of("a"), cache.version_of("b"), cache.reached()), (Some(3), None, 4));
+    assert!(cache.see(object("a", "9", 5)));
+}
+
+#[test]
+fn lists_are_by_namespace_and_owner() {
+    let cache = Cache::default();
+    let elsewhere: Arc<str> =
+        r#"{"metadata":{"name":"z","namespace":"ns2","uid":"9","resourceVersion":"4"}}"#.into();
+    assert!(cache.wrote((Head::read(&elsewhere).expect("a head"), elsewhere)));
+    assert!(cache.wrote(owned("b", "1", 1, Some("ns.p"))));
+    assert!(cache.wrote(owned("a", "2", 2, Some("ns.p"))));
+    assert!(cache.wrote(owned("c", "3", 3, None)));
+    let names = |found: Vec<Found>| {
+        let heads = found.iter().map(|found| Head::read(&found.text).expect("a head").place.name);
+        heads.collect::<Vec<String>>().join(" ")
+    };
+    assert_eq!(names(cache.list(None, None)), "a b c z");
+    assert_eq!(names(cache.list(Some("ns"), None)), "a b c");
+    assert_eq!(names(cache.list(Some("n"), None)), "");
+    assert_eq!(names(cache.list(None, Some("ns.p"))), "a b");
+    assert_eq!(names(cache.list(Some("other"), Some("ns.p"))), "");
+    assert!(cache.wrote(owned("a", "2", 5, None)));
+    assert_eq!(names(cache.list(None, Some("ns.p"))), "b");
+    assert!(cache.delete_own(&place("b"), None).is_some());
+    assert!(cache.read().by_owner.is_empty());
+}
+
+#[test]
+fn an_apply_is_remembered_for_one_version() {
+    let cache = Cache::default();
+    assert!(cache.wrote(object("a", "1", 5)));
+    cache.remember_applied(&place("a"), 4, 77);
+    assert!(!cache.is_applied(&place("a"), 5, 77));
+    cache.remember_applied(&place("a"), 5, 77);
+    assert!(cache.is_applied(&place("a"), 5, 77));
+    assert!(!cache.is_applied(&place("a"), 5, 78));
+    assert!(cache.see(object("a", "1", 6)));
+    assert!(!cache.is_applied(&place("a"), 6, 77));
+}

@@ -1,0 +1,176 @@
+//! From the text of lists and watches to heads and texts of objects.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use windlass::KindInfo;
+use windlass::model::Status;
+
+use crate::api::{Answered, read_status};
+use crate::cache::Head;
+
+/// One page of a list.
+pub(super) struct Page {
+    pub(super) items: Vec<(Head, Arc<str>)>,
+    pub(super) version: u64,
+    pub(super) continue_token: Option<String>,
+}
+
+/// One event of a watch.
+pub(super) enum Event {
+    /// An object is new or has changed.
+    Put(Head, Arc<str>),
+    /// An object is gone.
+    Deleted(Head),
+    /// All changes up to a version have been told.
+    Bookmark(u64),
+    /// The watch is over.
+    Failed(Status),
+    /// Something that this client does not know.
+    Unknown,
+}
+
+#[derive(Deserialize)]
+struct RawPage<'a> {
+    #[serde(borrow, default)]
+    metadata: PageMetadata<'a>,
+    #[serde(borrow, default)]
+    items: Option<Vec<&'a RawValue>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PageMetadata<'a> {
+    #[serde(borrow, default)]
+    resource_version: Cow<'a, str>,
+    #[serde(default, rename = "continue")]
+    continue_token: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct RawEvent<'a> {
+    #[serde(borrow)]
+    r#type: Cow<'a, str>,
+    #[serde(borrow)]
+    object: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct RawBookmark<'a> {
+    #[serde(borrow)]
+    metadata: PageMetadata<'a>,
+}
+
+/// Reads a page of a list.
+///
+/// # Errors
+/// When it is no list, or its version is no number.
+pub(super) fn page(answered: &Answered, kind: &KindInfo) -> Result<Page, String> {
+    let text = std::str::from_utf8(&answered.body).map_err(|error| error.to_string())?;
+    let raw: RawPage<'_> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let items = raw.items.unwrap_or_default().into_iter().map(|item| object(item, kind));
+    Ok(Page {
+        items: items.collect::<Result<_, String>>()?,
+        version: version(&raw.metadata.resource_version)?,
+        continue_token: raw.metadata.continue_token.filter(|token| !token.is_empty()),
+    })
+}
+
+/// Reads a line of a watch.
+///
+/// # Errors
+/// When it is no event.
+pub(super) fn event(line: &[u8], kind: &KindInfo) -> Result<Event, String> {
+    let text = std::str::from_utf8(line).map_err(|error| error.to_string())?;
+    let raw: RawEvent<'_> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    Ok(match &*raw.r#type {
+        "ADDED" | "MODIFIED" => {
+            let (head, text) = object(raw.object, kind)?;
+            Event::Put(head, text)
+        }
+        "DELETED" => Event::Deleted(Head::read(raw.object.get())?),
+        "BOOKMARK" => {
+            let bookmark: RawBookmark<'_> =
+                serde_json::from_str(raw.object.get()).map_err(|error| error.to_string())?;
+            Event::Bookmark(version(&bookmark.metadata.resource_version)?)
+        }
+        "ERROR" => {
+            let value: Value = serde_json::from_str(raw.object.get()).map_err(|error| error.to_string())?;
+            let code = value["code"].as_u64().and_then(|code| u16::try_from(code).ok()).unwrap_or(500);
+            Event::Failed(read_status(&value, code))
+        }
+        _ => Event::Unknown,
+    })
+}
+
+fn version(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("the resource version {text:?} is no number"))
+}
+
+fn object(raw: &RawValue, kind: &KindInfo) -> Result<(Head, Arc<str>), String> {
+    let text = raw.get();
+    let head = Head::read(text)?;
+    if head.says_kind {
+        return Ok((head, text.into()));
+    }
+    // Items of built-in types do not say what they are: the list does.
+    let fields = text.strip_prefix('{').unwrap_or(text);
+    let typed = format!(r#"{{"apiVersion":"{}","kind":"{}",{fields}"#, kind.api_version(), kind.kind);
+    Ok((head, typed.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use windlass::model::ResourceId;
+
+    use super::*;
+
+    fn kind() -> KindInfo {
+        KindInfo {
+            resource: ResourceId::new("apps", "v1", "deployments"),
+            kind: "Deployment".to_owned(),
+            namespaced: true,
+        }
+    }
+
+    #[test]
+    fn items_get_their_type() {
+        let raw =
+            RawValue::from_string(r#"{"metadata":{"name":"a","resourceVersion":"3"},"spec":{}}"#.to_owned());
+        let (head, text) = object(&raw.expect("JSON"), &kind()).expect("an object");
+        assert_eq!(head.version, 3);
+        assert_eq!(
+            serde_json::from_str::<Value>(&text).expect("JSON"),
+            json!({"apiVersion": "apps/v1", "kind": "Deployment",
+                   "metadata": {"name": "a", "resourceVersion": "3"}, "spec": {}})
+        );
+    }
+
+    #[test]
+    fn events_are_told_apart() {
+        let read = |text: &str| event(text.as_bytes(), &kind());
+        let object = r#"{"kind":"Deployment","metadata":{"name":"a","resourceVersion":"3"}}"#;
+        assert!(matches!(
+            read(&format!(r#"{{"type":"ADDED","object":{object}}}"#)),
+            Ok(Event::Put(head, _)) if head.version == 3
+        ));
+        assert!(matches!(
+            read(&format!(r#"{{"type":"DELETED","object":{object}}}"#)),
+            Ok(Event::Deleted(head)) if head.version == 3
+        ));
+        assert!(matches!(
+            read(r#"{"type":"BOOKMARK","object":{"kind":"Deployment","metadata":{"resourceVersion":"9"}}}"#),
+            Ok(Event::Bookmark(9))
+        ));
+        assert!(matches!(
+            read(r#"{"type":"ERROR","object":{"kind":"Status","status":"Failure","reason":"Expired","code":410}}"#),
+            Ok(Event::Failed(status)) if status.code == 410
+        ));
+        assert!(matches!(read(r#"{"type":"NOVEL","object":{}}"#), Ok(Event::Unknown)));
+        assert!(read("{").is_err());
+    }
+}

@@ -1,0 +1,151 @@
+//! The life of a watch: list, watch, resume; list again where the history is gone; wait where nothing answers.
+
+use std::time::Duration;
+
+use windlass::model::watch::WatchOptions;
+use windlass::model::{Reason, Status};
+
+use crate::api::{Api, of_answer};
+use crate::cache::Source;
+
+use super::events::{self, Event};
+use super::{Backoff, Watch};
+
+/// So many objects come in one page of a list.
+const PAGE_SIZE: u64 = 500;
+/// The server ends a watch after this time, so that a connection that died unnoticed is found out.
+const WATCH_SECONDS: u64 = 290;
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+/// Why a watch does not go on.
+enum Broken {
+    /// The history from here on is no longer known: list again.
+    Expired,
+    /// It failed; try again later from where it got to.
+    Failed(Box<Status>),
+}
+
+/// Keeps a watch up for ever.
+pub(crate) async fn follow(api: &Api, watch: &Watch) {
+    let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
+    let mut listed = false;
+    loop {
+        let outcome =
+            if listed { watch_once(api, watch, &mut backoff).await } else { list(api, watch).await };
+        match outcome {
+            Ok(()) => listed = true,
+            Err(Broken::Expired) if listed => {
+                tracing::info!(watch = %watch.selection, "the history is gone; listing again");
+                listed = false;
+            }
+            Err(Broken::Expired) => wait(watch, &mut backoff, "the list expired while it was read").await,
+            Err(Broken::Failed(status)) => wait(watch, &mut backoff, &advice(watch, &status)).await,
+        }
+    }
+}
+
+async fn wait(watch: &Watch, backoff: &mut Backoff, error: &str) {
+    let wait = backoff.wait();
+    tracing::warn!(watch = %watch.selection, again_after = ?wait, "{error}");
+    watch.state.set_error(Some(error.to_owned()));
+    tokio::time::sleep(wait).await;
+}
+
+/// What went wrong, and what to do about it.
+fn advice(watch: &Watch, status: &Status) -> String {
+    let selection = &watch.selection;
+    match status.reason {
+        Some(Reason::Forbidden) => {
+            format!("cannot watch {selection}: {}; allow this account to list and watch it", status.message)
+        }
+        Some(Reason::NotFound) => format!(
+            "cannot watch {selection}: the API server does not know it; install its CustomResourceDefinition \
+             (version {})",
+            selection.resource.version
+        ),
+        Some(Reason::Unauthorized) => {
+            format!("cannot watch {selection}: {}; the credentials are not accepted", status.message)
+        }
+        _ => format!("cannot watch {selection}: {}", status.message),
+    }
+}
+
+/// Reads everything there is, in pages of one consistent list.
+async fn list(api: &Api, watch: &Watch) -> Result<(), Broken> {
+    let mut request = watch.selection.request();
+    request.options.limit = PAGE_SIZE;
+    let mut items = Vec::new();
+    let version = loop {
+        let answered = api.answered(&request).await;
+        if !answered.is_success() {
+            return Err(broken(of_answer(&answered)));
+        }
+        let page = events::page(&answered, &watch.kind).map_err(unreadable)?;
+        items.extend(page.items);
+        match page.continue_token {
+            None => break page.version,
+            token => request.options.continue_token = token,
+        }
+    };
+    let initial = !watch.state.is_synced();
+    let changes = watch.cache.relist(items, version);
+    for change in &changes {
+        watch.announce(change, initial);
+    }
+    watch.state.set_error(None);
+    watch.state.set_synced();
+    tracing::debug!(watch = %watch.selection, objects = watch.cache.len(), version, "listed");
+    Ok(())
+}
+
+/// Follows events until the server ends the watch.
+async fn watch_once(api: &Api, watch: &Watch, backoff: &mut Backoff) -> Result<(), Broken> {
+    let options = WatchOptions {
+        resource_version: watch.cache.reached(),
+        send_initial_events: false,
+        allow_bookmarks: true,
+        timeout_seconds: Some(WATCH_SECONDS),
+    };
+    let mut lines = api.watch(&watch.selection.request(), &options).await.map_err(broken)?;
+    watch.state.set_error(None);
+    let mut told_anything = false;
+    while let Some(line) = lines.next().await {
+        let event = events::event(&line.map_err(broken)?, &watch.kind).map_err(unreadable)?;
+        perform(watch, event)?;
+        told_anything = true;
+        backoff.reset();
+    }
+    if told_anything {
+        return Ok(());
+    }
+    // A server that ends every watch at once must not be asked without pause.
+    tokio::time::sleep(backoff.wait()).await;
+    Ok(())
+}
+
+fn perform(watch: &Watch, event: Event) -> Result<(), Broken> {
+    let change = match event {
+        Event::Put(head, text) => watch.cache.put(head, text, Source::Watch),
+        Event::Deleted(head) => watch.cache.deleted(&head),
+        Event::Bookmark(version) => {
+            watch.cache.bookmark(version);
+            None
+        }
+        Event::Failed(status) => return Err(broken(status)),
+        Event::Unknown => None,
+    };
+    if let Some(change) = change {
+        watch.announce(&change, false);
+    }
+    Ok(())
+}
+
+fn broken(status: Status) -> Broken {
+    let expired = status.code == 410 || matches!(status.reason, Some(Reason::Gone | Reason::Expired));
+    if expired { Broken::Expired } else { Broken::Failed(status.into()) }
+}
+
+fn unreadable(why: String) -> Broken {
+    Broken::Failed(Status::unclassified(format!("the answer cannot be read: {why}")).into())
+}
