@@ -5,7 +5,7 @@
 mod api;
 mod cache;
 mod operations;
-mod queue;
+pub mod queue;
 mod watch;
 
 pub use api::Api;

@@ -1,0 +1,78 @@
+//! How long an object that failed waits before it is tried again.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
+
+use windlass::ObjectRef;
+
+/// Doubles from one failure to the next, between two bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backoff {
+    /// After the first failure.
+    pub first: Duration,
+    /// After any number of failures, at the most.
+    pub most: Duration,
+}
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Backoff { first: Duration::from_secs(1), most: Duration::from_secs(60) }
+    }
+}
+
+impl Backoff {
+    /// How long to wait after so many failures in a row.
+    ///
+    /// Objects that failed together come back up to a tenth apart. How far is fixed by the object's name and the
+    /// number of failures, so that the same run twice takes the same time.
+    pub(super) fn delay(&self, key: &ObjectRef, failures: u32) -> Duration {
+        let doublings = failures.saturating_sub(1).min(31);
+        let full = self.first.saturating_mul(1 << doublings).min(self.most);
+        let spread = full.mul_f64(share_of(key, failures) / 10.0);
+        if full < self.most { (full + spread).min(self.most) } else { (full - spread).max(self.first) }
+    }
+}
+
+/// A number from 0 to 1 that belongs to this failure of this object.
+fn share_of(key: &ObjectRef, failures: u32) -> f64 {
+    let mut hasher = DefaultHasher::new();
+    (key, failures).hash(&mut hasher);
+    (hasher.finish() % 1_000) as f64 / 1_000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doubles_between_its_bounds() {
+        let backoff = Backoff::default();
+        for name in ["a", "b", "c", "d", "e", "f", "g"] {
+            let key = ObjectRef::new("default", name);
+            let seconds = |failures| backoff.delay(&key, failures).as_secs_f64();
+            for (failures, full) in [(1, 1.0), (2, 2.0), (3, 4.0), (4, 8.0), (5, 16.0), (6, 32.0)] {
+                assert!((full..full * 1.1).contains(&seconds(failures)), "{name} {failures}");
+            }
+            for failures in [7, 8, 31, 32, 33, 64, u32::MAX] {
+                assert!((54.0..=60.0).contains(&seconds(failures)), "{name} {failures}");
+            }
+        }
+    }
+
+    #[test]
+    fn spreads_objects_and_repeats_itself() {
+        let backoff = Backoff::default();
+        let delays = || (0..100).map(|n| backoff.delay(&ObjectRef::new("", &n.to_string()), 7));
+        let distinct: std::collections::BTreeSet<Duration> = delays().collect();
+        assert!(distinct.len() > 80, "only {} of 100 differ", distinct.len());
+        assert!(delays().eq(delays()));
+    }
+
+    #[test]
+    fn bounds_that_leave_no_room_are_kept() {
+        let backoff = Backoff { first: Duration::from_secs(3), most: Duration::from_secs(3) };
+        assert_eq!(backoff.delay(&ObjectRef::new("", "a"), 5), Duration::from_secs(3));
+        let none = Backoff { first: Duration::ZERO, most: Duration::ZERO };
+        assert_eq!(none.delay(&ObjectRef::new("", "a"), 5), Duration::ZERO);
+    }
+}
