@@ -4,7 +4,7 @@
 
 mod api;
 mod cache;
-mod operations;
+pub mod operations;
 pub mod queue;
 mod watch;
 

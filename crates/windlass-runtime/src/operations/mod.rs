@@ -1,1 +1,3 @@
 //! What those who run a controller need: metrics, health, events, preflight, leader election.
+
+pub mod metrics;
