@@ -24,6 +24,7 @@ mod place;
 mod reset;
 #[cfg(test)]
 mod tests;
+mod unchanged;
 mod update;
 pub(crate) mod validate;
 pub(crate) mod value_order;
@@ -34,6 +35,7 @@ use serde_json::Value;
 
 pub use self::field_set::{FieldNode, FieldSet, FieldSetError};
 pub use self::path_element::{PathElement, PathElementError};
+pub use self::unchanged::is_unchanged;
 
 use self::field_set::{Path, show_path};
 use self::managed::{Managed, Manager, Operation, is_reset};
