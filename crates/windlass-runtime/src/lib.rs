@@ -1,12 +1,28 @@
 //! Runs machines on any Kubernetes that a kubeconfig, or the pod's own account, can reach.
-
-#![allow(dead_code, reason = "the manager, which uses these, follows")]
+//!
+//! Start with [`Manager`]. A change of an object comes through a watch (`watch`), is kept (`cache`), makes
+//! reconciles due (`inbox`, [`queue`]), which are taken (`worker`) and performed (`driver`) with requests to the API
+//! server (`api`), whose answers are put into the cache at once.
 
 mod api;
 mod cache;
+mod driver;
+mod handle;
+mod inbox;
+mod manager;
 pub mod operations;
+mod ownership;
 pub mod queue;
+mod services;
+mod signals;
+mod start_error;
 mod watch;
+mod worker;
 
 pub use api::Api;
-pub use watch::{Selection, WatchState, Watches};
+pub use handle::Handle;
+pub use manager::{Manager, Running};
+pub use ownership::{Everything, Ownership};
+pub use services::ServiceClient;
+pub use start_error::StartError;
+pub use watch::{Selection, WatchState};

@@ -98,10 +98,13 @@ impl Cache {
         self.read().reached
     }
 
-    /// The watch has told all up to this version.
-    pub(crate) fn bookmark(&self, version: u64) {
+    /// The watch has told all up to this version. Returns whether that makes sense: if it was further before, then
+    /// this is another store, whose versions cannot be compared.
+    pub(crate) fn bookmark(&self, version: u64) -> bool {
         let mut objects = self.write();
+        let makes_sense = version >= objects.reached;
         objects.reached = objects.reached.max(version);
+        makes_sense
     }
 
     /// An object is as this text says.
@@ -170,7 +173,12 @@ impl Cache {
             if objects.tombstones.contains_key(&head.uid) {
                 continue;
             }
-            if afresh && let Some(known) = objects.by_place.get_mut(&head.place) {
+            if let Some(known) = objects.by_place.get_mut(&head.place) {
+                let same = known.uid == head.uid && known.version == head.version;
+                if same || (!afresh && known.version > version) {
+                    continue;
+                }
+                // The list is newer as a whole, so what it says is so.
                 known.version = 0;
             }
             changes.extend(objects.put(head, text));

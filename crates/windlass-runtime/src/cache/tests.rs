@@ -119,6 +119,24 @@ fn another_store_begins_afresh() {
 }
 
 #[test]
+fn a_newer_list_is_right_about_what_it_has() {
+    let cache = Cache::default();
+    assert!(cache.see(object("a", "1", 10)));
+    // The same name in another store that has grown past this one.
+    assert_eq!(cache.relist(vec![object("a", "2", 8)], 20).len(), 1);
+    assert_eq!(cache.version_of("a"), Some(8));
+    assert!(cache.relist(vec![object("a", "2", 8)], 21).is_empty());
+}
+
+#[test]
+fn a_bookmark_that_goes_back_makes_no_sense() {
+    let cache = Cache::default();
+    assert!(cache.bookmark(10) && cache.bookmark(10) && cache.bookmark(12));
+    assert!(!cache.bookmark(11));
+    assert_eq!(cache.reached(), 12);
+}
+
+#[test]
 fn lists_are_by_namespace_and_owner() {
     let cache = Cache::default();
     let elsewhere: Arc<str> =

@@ -128,10 +128,8 @@ fn perform(watch: &Watch, event: Event) -> Result<(), Broken> {
     let change = match event {
         Event::Put(head, text) => watch.cache.put(head, text, Source::Watch),
         Event::Deleted(head) => watch.cache.deleted(&head),
-        Event::Bookmark(version) => {
-            watch.cache.bookmark(version);
-            None
-        }
+        Event::Bookmark(version) if !watch.cache.bookmark(version) => return Err(Broken::Expired),
+        Event::Bookmark(_) => None,
         Event::Failed(status) => return Err(broken(status)),
         Event::Unknown => None,
     };

@@ -17,7 +17,6 @@ use crate::api::Api;
 use crate::cache::{Cache, Change, Head, Source};
 
 pub(crate) use backoff::Backoff;
-#[expect(unused_imports, reason = "the manager, which uses it, follows")]
 pub(crate) use follow::follow;
 pub(crate) use state::StateCell;
 pub use state::WatchState;
@@ -147,14 +146,14 @@ impl Watch {
 }
 
 /// All watches of a process.
-pub struct Watches {
+pub(crate) struct Watches {
     api: Api,
     watches: Mutex<BTreeMap<Selection, Arc<Watch>>>,
 }
 
 impl Watches {
     /// None yet.
-    pub fn new(api: Api) -> Self {
+    pub(crate) fn new(api: Api) -> Self {
         Watches { api, watches: Mutex::default() }
     }
 
@@ -191,7 +190,7 @@ impl Watches {
     }
 
     /// How each watch is doing.
-    pub fn states(&self) -> Vec<(Selection, WatchState)> {
+    pub(crate) fn states(&self) -> Vec<(Selection, WatchState)> {
         self.all().iter().map(|watch| (watch.selection.clone(), watch.state.get())).collect()
     }
 
@@ -202,21 +201,26 @@ impl Watches {
         covering.filter(|watch| watch.state.is_synced()).cloned()
     }
 
-    /// An own write was answered with this object: whoever reads from now on sees it.
-    pub(crate) fn wrote(&self, resource: &ResourceId, object: &Value, text: &str) {
-        let mut text: Option<Arc<str>> = Some(text.into());
-        for watch in self.of(resource).into_iter().filter(|watch| object["kind"] == *watch.kind.kind) {
-            let shared = text.get_or_insert_default().clone();
-            let Ok(head) = Head::read(&shared) else { continue };
+    /// An own write was answered with this object: whoever reads from now on sees it. Returns the text under which it
+    /// is kept, if it is.
+    pub(crate) fn wrote(&self, resource: &ResourceId, object: &Value, text: &str) -> Option<Arc<str>> {
+        let watches = self.of(resource);
+        // A subresource may be answered with an object of another kind.
+        let mut watches = watches.iter().filter(|watch| object["kind"] == *watch.kind.kind).peekable();
+        watches.peek()?;
+        let text: Arc<str> = text.into();
+        for watch in watches {
+            let head = Head::read(&text).ok()?;
             let change = if head.is_last || !watch.selects(object) {
                 watch.cache.delete_own(&head.place, Some(&head.uid))
             } else {
-                watch.cache.put(head, shared, Source::OwnWrite)
+                watch.cache.put(head, Arc::clone(&text), Source::OwnWrite)
             };
             if let Some(change) = change {
                 watch.announce(&change, false);
             }
         }
+        Some(text)
     }
 
     /// An own delete has removed an object.

@@ -1,0 +1,208 @@
+//! Performs what a reconcile asks for, from its beginning to its end.
+
+mod cached;
+mod memo;
+mod skip;
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use futures::future::join_all;
+use tokio::time::{Instant, timeout_at};
+use windlass::model::{Body, Reason, Request, Response, Status, Timestamp, Verb, object};
+use windlass::{Answer, Ask, Bug, CallError, Controller, Ended, ObjectRef, Shortcut, Step};
+
+use crate::api::{self, Api};
+use crate::services::Services;
+use crate::watch::Watches;
+
+use memo::Memo;
+use skip::Applying;
+
+/// After its time is over, a reconcile may still say so in the status of its parent. This takes no longer than so.
+const LAST_WORDS: Duration = Duration::from_secs(10);
+
+/// Performs asks for all controllers of a process.
+#[derive(Clone)]
+pub(crate) struct Driver {
+    api: Api,
+    watches: Arc<Watches>,
+    services: Arc<Services>,
+    time_limit: Duration,
+}
+
+/// A reconcile that has ended.
+pub(crate) struct Driven {
+    pub(crate) end: End,
+    /// The states that ran, with the time that each took.
+    pub(crate) states: Vec<(String, Duration)>,
+    /// Everything that it asked for, and the answers: with these it can be run again.
+    #[expect(dead_code, reason = "what records reconciles reads it")]
+    pub(crate) exchanges: Vec<Exchange>,
+}
+
+/// How a reconcile ended, seen from outside.
+#[derive(Debug)]
+pub(crate) enum End {
+    /// It came to its end.
+    Ended(Ended),
+    /// Its code is wrong and it could not go on.
+    Bug(Bug),
+    /// It did not even come to its end after its time was over.
+    TimedOut,
+}
+
+/// One batch of asks with its answers.
+#[expect(dead_code, reason = "what records reconciles reads it")]
+pub(crate) struct Exchange {
+    pub(crate) asks: Vec<Ask>,
+    pub(crate) answers: Vec<Answer>,
+}
+
+impl Driver {
+    pub(crate) fn new(watches: Arc<Watches>, services: Arc<Services>, time_limit: Duration) -> Self {
+        Driver { api: watches.api().clone(), watches, services, time_limit }
+    }
+
+    /// Runs a reconcile to its end.
+    pub(crate) async fn drive(
+        &self,
+        controller: &Controller,
+        target: &ObjectRef,
+        create_missing: bool,
+    ) -> Driven {
+        let mut coroutine = controller.reconcile(target, create_missing);
+        let (mut answers, mut exchanges) = (Vec::new(), Vec::new());
+        let (memo, mut states) = (Memo::default(), States::default());
+        let deadline = Instant::now() + self.time_limit;
+        let end = loop {
+            let step = coroutine.resume(std::mem::take(&mut answers));
+            states.enter(coroutine.state());
+            let asks = match step {
+                Step::End(ended) => break End::Ended(ended),
+                Step::Bug(bug) => break End::Bug(bug),
+                Step::Ask(asks) => asks,
+            };
+            if Instant::now() >= deadline + LAST_WORDS {
+                break End::TimedOut;
+            }
+            answers = join_all(asks.iter().map(|ask| self.perform_in_time(ask, deadline, &memo))).await;
+            exchanges.push(Exchange { asks, answers: answers.clone() });
+        };
+        Driven { end, states: states.finish(), exchanges }
+    }
+
+    /// Performs an ask; when the time of the reconcile is over, the answer says so, and it ends as it ends after any
+    /// failure: with its outputs remembered and the reason in the status.
+    async fn perform_in_time(&self, ask: &Ask, deadline: Instant, memo: &Memo) -> Answer {
+        let limit = if Instant::now() < deadline { deadline } else { deadline + LAST_WORDS };
+        match timeout_at(limit, self.perform(ask, memo)).await {
+            Ok(answer) => answer,
+            Err(_) => self.too_late(ask),
+        }
+    }
+
+    fn too_late(&self, ask: &Ask) -> Answer {
+        let limit = self.time_limit;
+        match ask {
+            Ask::Api { request, .. } => {
+                let (verb, plural) = (request.verb.name(), &request.resource.plural);
+                let message =
+                    format!("the reconcile took longer than {limit:?}; it was waiting for {verb} {plural}");
+                Answer::Api(Response::status(Status::failure(504, Reason::Timeout, message)))
+            }
+            Ask::Call { service, .. } => Answer::Call(Err(CallError::Timeout { service: service.clone() })),
+            Ask::Now => Answer::Now(now()),
+        }
+    }
+
+    async fn perform(&self, ask: &Ask, memo: &Memo) -> Answer {
+        match ask {
+            Ask::Api { request, shortcut } => Answer::Api(self.request(request, *shortcut, memo).await),
+            Ask::Call { service, request } => {
+                Answer::Call(self.services.call(service, request.clone()).await)
+            }
+            Ask::Now => Answer::Now(now()),
+        }
+    }
+
+    async fn request(&self, request: &Request, shortcut: Shortcut, memo: &Memo) -> Response {
+        let applying = match shortcut {
+            Shortcut::None => None,
+            Shortcut::Cache => match cached::answer(&self.watches, request, memo) {
+                Some(response) => return response,
+                None => None,
+            },
+            Shortcut::SkipIfUnchanged => Applying::new(&self.watches, request),
+        };
+        if let Some(unchanged) = applying.as_ref().and_then(|applying| applying.unchanged(memo)) {
+            return Response::object(unchanged);
+        }
+        let response = self.send(request, memo).await;
+        if let (Some(applying), Some(object)) = (applying, response.as_object()) {
+            applying.remember(object);
+        }
+        response
+    }
+
+    /// Sends a request, and puts what a write is answered with into the cache.
+    async fn send(&self, request: &Request, memo: &Memo) -> Response {
+        let answered = self.api.answered(request).await;
+        let response = api::read(request, &answered);
+        if !request.verb.is_write() || request.options.dry_run || response.failure().is_some() {
+            return response;
+        }
+        match &response.body {
+            Body::Object(object) if request.verb != Verb::Delete || object::is_deleting(object) => {
+                if let Ok(text) = std::str::from_utf8(&answered.body) {
+                    memo.add(self.watches.wrote(&request.resource, object, text), object);
+                }
+            }
+            Body::Object(_) | Body::Status(_) if request.verb == Verb::Delete => {
+                if let Some(name) = &request.name {
+                    let place = ObjectRef::new(request.namespace.as_deref().unwrap_or_default(), name);
+                    let uid = request.options.preconditions.uid.as_deref();
+                    self.watches.deleted(&request.resource, &place, uid);
+                }
+            }
+            _ => {}
+        }
+        response
+    }
+}
+
+/// What time it is.
+fn now() -> Timestamp {
+    let micros = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros());
+    Timestamp::from_unix_micros(i64::try_from(micros).unwrap_or(i64::MAX))
+}
+
+/// How long each state took.
+#[derive(Default)]
+struct States {
+    current: Option<(String, Instant)>,
+    finished: Vec<(String, Duration)>,
+}
+
+impl States {
+    fn enter(&mut self, state: String) {
+        if self.current.as_ref().is_some_and(|(current, _)| *current == state) {
+            return;
+        }
+        self.leave();
+        self.current = Some((state, Instant::now()));
+    }
+
+    fn leave(&mut self) {
+        let Some((state, since)) = self.current.take() else { return };
+        // What stands in brackets is the framework's own work around the states.
+        if !state.starts_with('(') {
+            self.finished.push((state, since.elapsed()));
+        }
+    }
+
+    fn finish(mut self) -> Vec<(String, Duration)> {
+        self.leave();
+        self.finished
+    }
+}

@@ -1,0 +1,104 @@
+//! Applies that would change nothing, and so are not sent.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use serde_json::Value;
+use windlass::ObjectRef;
+use windlass::model::apply::is_unchanged;
+use windlass::model::{PatchKind, Request, Verb, object};
+
+use crate::watch::{Watch, Watches};
+
+use super::memo::Memo;
+
+/// An apply of an object that a watch knows.
+pub(super) struct Applying<'a> {
+    watch: Arc<Watch>,
+    place: ObjectRef,
+    body: &'a Value,
+    manager: &'a str,
+    /// Of all that is sent, but for the uid, which is not there yet when the object is made.
+    hash: u64,
+}
+
+impl<'a> Applying<'a> {
+    pub(super) fn new(watches: &Watches, request: &'a Request) -> Option<Self> {
+        let (Some(name), Some(body), Some(manager)) =
+            (&request.name, &request.body, &request.options.field_manager)
+        else {
+            return None;
+        };
+        let whole = request.verb == Verb::Patch(PatchKind::Apply) && request.subresource.is_none();
+        if !whole || request.options.dry_run {
+            return None;
+        }
+        let watch = watches.covering(&request.resource, request.namespace.as_deref())?;
+        let place = ObjectRef::new(request.namespace.as_deref().unwrap_or_default(), name);
+        Some(Applying { watch, place, body, manager, hash: hash(body, manager, request.options.force) })
+    }
+
+    /// The object as it is, if the apply would leave it so.
+    pub(super) fn unchanged(&self, memo: &Memo) -> Option<Arc<Value>> {
+        let found = self.watch.cache.get(&self.place)?;
+        let live = memo.read(&found.text);
+        let wanted_uid = object::uid(self.body);
+        if !wanted_uid.is_empty() && wanted_uid != object::uid(&live) {
+            return None;
+        }
+        if self.watch.cache.is_applied(&self.place, found.version, self.hash) {
+            return Some(live);
+        }
+        if !is_unchanged(&live, self.body, self.manager) {
+            return None;
+        }
+        self.watch.cache.remember_applied(&self.place, found.version, self.hash);
+        Some(live)
+    }
+
+    /// The apply was sent, and this is the answer: to send it again would change nothing. The server may have written
+    /// some values in another way, so that this cannot be told from the object alone.
+    pub(super) fn remember(&self, answer: &Value) {
+        if let Ok(version) = object::resource_version(answer).parse() {
+            self.watch.cache.remember_applied(&self.place, version, self.hash);
+        }
+    }
+}
+
+fn hash(body: &Value, manager: &str, force: bool) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (manager, force).hash(&mut hasher);
+    for (name, value) in body.as_object().into_iter().flatten() {
+        name.hash(&mut hasher);
+        match value.as_object() {
+            Some(metadata) if name == "metadata" => {
+                metadata
+                    .iter()
+                    .filter(|(field, _)| *field != "uid")
+                    .for_each(|field| field.hash(&mut hasher));
+            }
+            _ => value.hash(&mut hasher),
+        }
+    }
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_hash_is_of_all_but_the_uid() {
+        let body = json!({"kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "1"}});
+        let with_uid =
+            json!({"kind": "ConfigMap", "metadata": {"name": "a", "uid": "u"}, "data": {"a": "1"}});
+        let other = json!({"kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "2"}});
+        let of = |body| hash(body, "me", false);
+        assert_eq!(of(&body), of(&with_uid));
+        assert_ne!(of(&body), of(&other));
+        assert_ne!(of(&body), hash(&body, "you", false));
+        assert_ne!(of(&body), hash(&body, "me", true));
+    }
+}

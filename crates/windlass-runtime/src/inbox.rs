@@ -1,0 +1,138 @@
+//! What makes reconciles of one controller due: news from watches, put into its queue.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+use tokio::sync::Notify;
+use windlass::model::object;
+use windlass::{Cause, Controller, ObjectRef, Trigger};
+
+use crate::operations::metrics::ControllerMetrics;
+use crate::ownership::Ownership;
+use crate::queue::{Priority, Queue, QueueSettings, Reason};
+use crate::watch::{Listener, News};
+
+/// The queue of a controller, and what fills it.
+pub(crate) struct Inbox {
+    pub(crate) controller: Controller,
+    pub(crate) metrics: ControllerMetrics,
+    ownership: Arc<dyn Ownership>,
+    queue: Mutex<Queue>,
+    /// Told whenever something may have become due.
+    pub(crate) filled: Notify,
+}
+
+impl Inbox {
+    pub(crate) fn new(
+        controller: Controller,
+        settings: QueueSettings,
+        ownership: Arc<dyn Ownership>,
+        metrics: ControllerMetrics,
+    ) -> Self {
+        let queue = Mutex::new(Queue::new(settings));
+        Inbox { controller, metrics, ownership, queue, filled: Notify::new() }
+    }
+
+    pub(crate) fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets the metrics count the queue, for as long as there is one.
+    pub(crate) fn count_queue(self: &Arc<Self>) {
+        let inbox = Arc::downgrade(self);
+        self.metrics.set_queue(move || {
+            let now = tokio::time::Instant::now().into_std();
+            inbox.upgrade().map(|inbox| inbox.queue().counts(now)).unwrap_or_default()
+        });
+    }
+
+    /// The parents that a change concerns, by the object as it was and as it is.
+    fn triggers(&self, news: &News) -> Vec<Trigger> {
+        let declaration = self.controller.declaration();
+        let sides = news.before.iter().chain(&news.after);
+        let mut triggers: Vec<Trigger> =
+            sides.flat_map(|object| declaration.triggers(&news.key, object)).collect();
+        triggers.sort();
+        triggers.dedup();
+        triggers.retain(|trigger| self.ownership.is_mine(self.controller.name(), &trigger.parent));
+        triggers
+    }
+}
+
+impl Listener for Inbox {
+    fn changed(&self, news: &News) {
+        let triggers = self.triggers(news);
+        if triggers.iter().any(|trigger| trigger.cause == Cause::Parent) {
+            self.metrics.parent_changed(news.before.as_ref(), news.after.as_ref());
+        }
+        if triggers.is_empty() {
+            return;
+        }
+        let place = ObjectRef::new(&news.key.namespace, &news.key.name);
+        let what = format!("{} {place}", news.kind.qualified());
+        let spec_changed = spec_changed(news.before.as_ref(), news.after.as_ref());
+        let priority = if news.initial { Priority::Initial } else { Priority::Live };
+        let now = tokio::time::Instant::now().into_std();
+        let mut queue = self.queue();
+        for Trigger { parent, cause } in triggers {
+            let spec_changed = cause == Cause::Parent && spec_changed;
+            queue.add(parent, Reason { cause, what: what.clone(), priority, spec_changed }, now);
+        }
+        drop(queue);
+        self.filled.notify_one();
+    }
+}
+
+/// Whether somebody has changed what an object is to be, and not only what is said about it.
+fn spec_changed(before: Option<&Value>, after: Option<&Value>) -> bool {
+    let (Some(before), Some(after)) = (before, after) else { return true };
+    let decided = ["uid", "generation", "deletionTimestamp", "annotations", "labels"];
+    if decided.iter().any(|field| before["metadata"][field] != after["metadata"][field]) {
+        return true;
+    }
+    // Kinds without a generation do not count what is changed.
+    object::generation(after) == 0 && content(before).ne(content(after))
+}
+
+fn content(object: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    let fields = object.as_object().into_iter().flatten();
+    fields.filter(|(name, _)| !matches!(name.as_str(), "metadata" | "status"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_status_is_no_change_of_the_spec() {
+        let old =
+            json!({"metadata": {"generation": 1, "resourceVersion": "1"}, "status": {"a": 1}, "spec": {}});
+        let mut new = old.clone();
+        new["status"]["a"] = json!(2);
+        object::set_meta(&mut new, "resourceVersion", "2");
+        object::set_meta(&mut new, "managedFields", json!([{}]));
+        assert!(!spec_changed(Some(&old), Some(&new)));
+        for (field, value) in [
+            ("generation", json!(2)),
+            ("deletionTimestamp", json!("now")),
+            ("annotations", json!({"a": "b"})),
+            ("uid", json!("u")),
+        ] {
+            let mut changed = new.clone();
+            object::set_meta(&mut changed, field, value);
+            assert!(spec_changed(Some(&old), Some(&changed)), "{field}");
+        }
+        assert!(spec_changed(Some(&old), None) && spec_changed(None, Some(&new)));
+    }
+
+    #[test]
+    fn kinds_without_a_generation_are_compared() {
+        let old = json!({"metadata": {"resourceVersion": "1"}, "data": {"a": "1"}, "status": 1});
+        let mut new = json!({"metadata": {"resourceVersion": "2"}, "data": {"a": "1"}, "status": 2});
+        assert!(!spec_changed(Some(&old), Some(&new)));
+        new["data"]["a"] = json!("2");
+        assert!(spec_changed(Some(&old), Some(&new)));
+    }
+}

@@ -1,0 +1,19 @@
+//! Which parents are this process's to reconcile.
+
+use windlass::ObjectRef;
+
+/// Stands in front of every queue: what is not this process's never gets in.
+pub trait Ownership: Send + Sync + 'static {
+    /// Whether this process reconciles a parent of a controller.
+    fn is_mine(&self, controller: &str, parent: &ObjectRef) -> bool;
+}
+
+/// One process reconciles everything.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Everything;
+
+impl Ownership for Everything {
+    fn is_mine(&self, _controller: &str, _parent: &ObjectRef) -> bool {
+        true
+    }
+}

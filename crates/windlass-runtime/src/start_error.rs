@@ -1,0 +1,44 @@
+//! Why a manager cannot start.
+
+use crate::operations::endpoints::ListenError;
+
+/// Why a manager cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// There is nothing to run.
+    #[error("the manager has no controllers: add one with Manager::controller")]
+    NoControllers,
+    /// Two controllers have one name, which is in labels, field managers and finalizers.
+    #[error(
+        "two controllers have the name {name:?}: name one of them in declare(), with declaration.name(..)"
+    )]
+    SameName {
+        /// The name.
+        name: String,
+    },
+    /// There is no usable configuration of a cluster.
+    #[error(
+        "no cluster is configured: set KUBECONFIG, put a kubeconfig at ~/.kube/config, or run in a pod with a \
+         service account"
+    )]
+    Config(#[source] kube::config::InferConfigError),
+    /// The configuration of the cluster cannot be used.
+    #[error(
+        "no client can be made from the cluster's configuration: check certificates and credentials in it"
+    )]
+    Client(#[source] Box<kube::Error>),
+    /// A selector of a watch cannot be read.
+    #[error("the selector of the watch of {kind} cannot be read: {message}")]
+    Selector {
+        /// The kind that is watched.
+        kind: String,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// The endpoints cannot be served.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    /// Signals cannot be caught.
+    #[error("signals cannot be caught: the process could not be stopped in good order")]
+    Signals(#[source] std::io::Error),
+}
