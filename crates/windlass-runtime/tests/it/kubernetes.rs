@@ -1,0 +1,15 @@
+//! The same scenarios on a real kube-apiserver.
+
+use conformance::kubernetes::Kubernetes;
+
+use crate::scenarios;
+use crate::support::client_of;
+
+#[tokio::test]
+async fn all_scenarios() {
+    let kubernetes =
+        tokio::task::spawn_blocking(Kubernetes::start).await.expect("no panic").expect("it starts");
+    let client = client_of(&kubernetes.kubeconfig()).await;
+    scenarios::all(&client).await;
+    tokio::task::spawn_blocking(move || drop(kubernetes)).await.expect("it ends");
+}

@@ -1,0 +1,9 @@
+//! The runtime against a real API server: the embedded one, and kube-apiserver.
+//!
+//! Scenarios that need nothing but a client run on both.
+
+mod faults;
+mod kubernetes;
+mod scenarios;
+mod support;
+mod watches;
