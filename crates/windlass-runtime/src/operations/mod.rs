@@ -1,4 +1,11 @@
 //! What those who run a controller need: metrics, health, events, preflight, leader election.
 
+pub(crate) mod clock;
 pub mod endpoints;
+pub mod events;
 pub mod metrics;
+mod perform;
+#[cfg(test)]
+mod test_server;
+
+pub use perform::Perform;

@@ -30,7 +30,7 @@ impl RateLimit {
     ///
     /// # Errors
     /// When there is none: the moment at which there will be one, if nobody else takes it.
-    pub(super) fn take(&self, now: Instant) -> Result<(), Instant> {
+    pub(crate) fn take(&self, now: Instant) -> Result<(), Instant> {
         let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
         let passed = bucket.counted.map_or(Duration::ZERO, |counted| now.saturating_duration_since(counted));
         bucket.tokens = (bucket.tokens + passed.as_secs_f64() * self.per_second).min(self.burst);

@@ -1,0 +1,118 @@
+//! Kubernetes Events about parents, as `kubectl describe` shows them.
+//!
+//! Start with [`Recorder`]. Publishing never waits and never fails: events go through a bounded channel to one task,
+//! which counts those that repeat, holds back those of an object that has too many, and writes the rest. They are
+//! written through `events.k8s.io/v1`, as client-go's newer recorder does: `kubectl describe` reads the same objects
+//! through the core group, shows a series as "x5 over 3m" and the controller under "From", and a count is one small
+//! patch. The old words would do too, but new fields are only checked, and shown, for the new ones.
+
+mod ledger;
+mod occurrence;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc::{self, error::TrySendError};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use windlass::Event;
+
+use super::clock;
+use super::perform::Perform;
+use ledger::Ledger;
+pub use occurrence::Regarding;
+use occurrence::{Occurrence, Reporter};
+use write::perform_write;
+
+/// So many events may wait to be written; what comes then is dropped.
+const WAITING_MAX: usize = 1_000;
+/// So long may the last events take when the process ends.
+const LAST_WRITES: Duration = Duration::from_secs(2);
+
+/// Writes the events of a process.
+pub struct Recorder {
+    sender: mpsc::Sender<Occurrence>,
+    instance: Arc<str>,
+    task: JoinHandle<()>,
+    full: Arc<AtomicBool>,
+}
+
+/// Publishes the events of one controller. Cloning shares it.
+#[derive(Clone)]
+pub struct Events {
+    sender: mpsc::Sender<Occurrence>,
+    reporter: Arc<Reporter>,
+    full: Arc<AtomicBool>,
+}
+
+impl Recorder {
+    /// Writes events through this API. `instance` tells processes apart: the name of the pod, or of the machine.
+    pub fn start(api: Arc<dyn Perform>, instance: &str) -> Self {
+        let (sender, receiver) = mpsc::channel(WAITING_MAX);
+        let task = tokio::spawn(record(api, receiver));
+        Recorder { sender, instance: instance.into(), task, full: Arc::default() }
+    }
+
+    /// For the events of one controller.
+    pub fn controller(&self, name: &str) -> Events {
+        let reporter = Arc::new(Reporter::new(name, &self.instance));
+        Events { sender: self.sender.clone(), reporter, full: self.full.clone() }
+    }
+
+    /// Writes what waits, if that does not take long, and ends. Events that are published later are lost.
+    pub async fn shutdown(self) {
+        drop(self.sender);
+        let mut task = self.task;
+        if timeout(LAST_WRITES, &mut task).await.is_err() {
+            task.abort();
+        }
+    }
+}
+
+impl Events {
+    /// Publishes an event about an object. Returns at once, whatever becomes of it.
+    pub fn publish(&self, regarding: &Regarding, event: &Event) {
+        let occurrence = Occurrence {
+            regarding: regarding.clone(),
+            reporter: self.reporter.clone(),
+            event: event.clone(),
+            at: clock::now(),
+        };
+        match self.sender.try_send(occurrence) {
+            Ok(()) => self.full.store(false, Ordering::Relaxed),
+            Err(TrySendError::Closed(_)) => {}
+            // Said once each time that it happens, since many follow.
+            Err(TrySendError::Full(_)) if !self.full.swap(true, Ordering::Relaxed) => {
+                tracing::warn!("events come faster than the API takes them: some are dropped");
+            }
+            Err(TrySendError::Full(_)) => {}
+        }
+    }
+}
+
+/// Writes events until nobody can publish any more.
+async fn record(api: Arc<dyn Perform>, mut receiver: mpsc::Receiver<Occurrence>) {
+    let mut ledger = Ledger::default();
+    loop {
+        let wait = ledger.next_count().map(|due| due.saturating_duration_since(Instant::now()));
+        let received = match wait {
+            Some(wait) => timeout(wait, receiver.recv()).await,
+            None => Ok(receiver.recv().await),
+        };
+        let writes = match received {
+            Ok(Some(occurrence)) => ledger.observe(occurrence, Instant::now()).into_iter().collect(),
+            Ok(None) => break,
+            Err(_) => ledger.counts(Instant::now()),
+        };
+        for write in &writes {
+            perform_write(&*api, write).await;
+        }
+    }
+    for write in &ledger.last_counts() {
+        perform_write(&*api, write).await;
+    }
+}
