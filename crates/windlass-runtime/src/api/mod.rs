@@ -1,6 +1,7 @@
 //! Requests as data, performed against a real API server.
 
 mod answer;
+mod document;
 mod failure;
 mod lines;
 

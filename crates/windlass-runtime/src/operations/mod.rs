@@ -5,6 +5,8 @@ pub mod endpoints;
 pub mod events;
 pub mod metrics;
 mod perform;
+pub mod permissions;
+pub mod preflight;
 #[cfg(test)]
 mod test_server;
 

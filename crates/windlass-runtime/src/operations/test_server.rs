@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use windlass::model::authorization::Rule;
 use windlass::model::{Request, ResourceId, Response, Verb};
 use windlass_server::{AuthorizationMode, Server, ServerOptions, TlsSource};
 
@@ -69,9 +68,4 @@ fn client(server: &Server, user: Option<&str>) -> kube::Client {
     config.auth_info.token = server.kubeconfig().token.clone().map(Into::into);
     config.auth_info.impersonate = user.map(str::to_owned);
     kube::Client::try_from(config).expect("a client for plain HTTP")
-}
-
-/// A rule as an object's JSON has it.
-pub(crate) fn rules_as_json(rules: &[Rule]) -> Value {
-    rules.iter().map(Rule::to_value).collect()
 }

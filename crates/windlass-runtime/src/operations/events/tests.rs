@@ -1,7 +1,8 @@
 //! Events: what is counted and held back, and what a cluster then has.
 
+use futures::future::BoxFuture;
 use serde_json::{Value, json};
-use windlass::model::{Request, ResourceId, Timestamp, Verb, object};
+use windlass::model::{Reason, Request, ResourceId, Response, Status, Timestamp, Verb, object};
 use windlass::{KindInfo, ObjectRef};
 
 use super::ledger::Write;
@@ -165,14 +166,17 @@ async fn an_event_that_expired_is_told_anew_with_its_count() {
 /// Refuses everything.
 struct Refuses;
 
+fn unreachable() -> Status {
+    Status::failure(503, Reason::ServiceUnavailable, "the API cannot be reached")
+}
+
 impl Perform for Refuses {
-    fn perform<'a>(&'a self, _: &'a Request) -> futures::future::BoxFuture<'a, windlass::model::Response> {
-        let status = windlass::model::Status::failure(
-            503,
-            windlass::model::Reason::ServiceUnavailable,
-            "the API cannot be reached",
-        );
-        Box::pin(async { windlass::model::Response::status(status) })
+    fn perform<'a>(&'a self, _: &'a Request) -> BoxFuture<'a, Response> {
+        Box::pin(async { Response::status(unreachable()) })
+    }
+
+    fn document<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Value, Status>> {
+        Box::pin(async { Err(unreachable()) })
     }
 }
 
