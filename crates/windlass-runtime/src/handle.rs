@@ -7,7 +7,7 @@ use futures::future::join_all;
 use tokio::sync::watch;
 
 use crate::operations::endpoints::{Check, Health};
-use crate::operations::metrics::{ControllerMetrics, Metrics};
+use crate::operations::metrics::Metrics;
 use crate::watch::{Selection, WatchState, Watches};
 
 /// What can be asked of a running manager, and changed in it. Clones are for the same manager.
@@ -18,7 +18,7 @@ pub struct Handle {
 
 struct Shared {
     watches: Arc<Watches>,
-    workers: BTreeMap<String, (watch::Sender<usize>, ControllerMetrics)>,
+    workers: BTreeMap<String, watch::Sender<usize>>,
     metrics: Metrics,
     stop: watch::Sender<bool>,
 }
@@ -26,7 +26,7 @@ struct Shared {
 impl Handle {
     pub(crate) fn new(
         watches: Arc<Watches>,
-        workers: BTreeMap<String, (watch::Sender<usize>, ControllerMetrics)>,
+        workers: BTreeMap<String, watch::Sender<usize>>,
         metrics: Metrics,
         stop: watch::Sender<bool>,
     ) -> Self {
@@ -40,16 +40,14 @@ impl Handle {
 
     /// How many reconciles of a controller may be active at a time; `None` if there is no such controller.
     pub fn workers(&self, controller: &str) -> Option<usize> {
-        self.shared.workers.get(controller).map(|(workers, _)| *workers.borrow())
+        self.shared.workers.get(controller).map(|workers| *workers.borrow())
     }
 
     /// Changes how many reconciles of a controller may be active at a time; those that are active go on. With 0 the
     /// controller pauses. Returns whether there is such a controller.
     pub fn set_workers(&self, controller: &str, count: usize) -> bool {
-        let Some((workers, metrics)) = self.shared.workers.get(controller) else { return false };
-        workers.send_replace(count);
-        metrics.set_workers(count);
-        true
+        let workers = self.shared.workers.get(controller);
+        workers.map(|workers| workers.send_replace(count)).is_some()
     }
 
     /// How each watch is doing.

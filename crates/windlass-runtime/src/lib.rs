@@ -13,6 +13,7 @@ mod manager;
 pub mod operations;
 mod ownership;
 pub mod queue;
+mod running;
 mod services;
 mod signals;
 mod start_error;
@@ -21,8 +22,9 @@ mod worker;
 
 pub use api::Api;
 pub use handle::Handle;
-pub use manager::{Manager, Running};
+pub use manager::Manager;
 pub use ownership::{Everything, Ownership};
+pub use running::Running;
 pub use services::ServiceClient;
 pub use start_error::StartError;
 pub use watch::{Selection, WatchState};

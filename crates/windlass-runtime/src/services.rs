@@ -24,13 +24,14 @@ pub trait ServiceClient<Called: Service>: Send + Sync + 'static {
 type Erased = Arc<dyn Fn(Value) -> BoxFuture<'static, Result<Value, CallError>> + Send + Sync>;
 
 /// All services that a process can call.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Services {
     by_name: BTreeMap<&'static str, Erased>,
 }
 
 impl Services {
-    pub(crate) fn add<Called, Client>(&mut self, client: Client)
+    /// The same services, and this one.
+    pub(crate) fn with<Called, Client>(&self, client: Client) -> Self
     where
         Called: Service + 'static,
         Called::Request: DeserializeOwned,
@@ -51,7 +52,9 @@ impl Services {
             }
             .boxed()
         });
-        self.by_name.insert(Called::NAME, call);
+        let mut services = self.clone();
+        services.by_name.insert(Called::NAME, call);
+        services
     }
 
     pub(crate) async fn call(&self, service: &str, request: Value) -> Result<Value, CallError> {

@@ -10,10 +10,11 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::sleep_until;
 use tracing::Instrument;
-use windlass::{Bug, Ended, Verdict};
+use windlass::{Bug, Ended, KindInfo, ObjectRef, Verdict};
 
 use crate::driver::{Driven, Driver, End};
 use crate::inbox::Inbox;
+use crate::operations::events::{Events, Regarding};
 use crate::queue::{Finished, Next, Work};
 use crate::watch::Watch;
 
@@ -24,6 +25,8 @@ pub(crate) struct Crew {
     /// The watches that must have told all there is before the first reconcile: it would take what it does not see
     /// for missing.
     pub(crate) watches: Vec<Arc<Watch>>,
+    /// Where Kubernetes Events go, if they are published.
+    pub(crate) events: Option<Events>,
     /// How many reconciles may be active at a time.
     pub(crate) workers: watch::Receiver<usize>,
     /// Becomes true when no further reconcile is to start.
@@ -42,6 +45,7 @@ impl Crew {
         let mut active = JoinSet::new();
         loop {
             let limit = *self.workers.borrow_and_update();
+            self.inbox.metrics.set_workers(limit);
             let until = self.start_what_is_due(&mut active, limit);
             tokio::select! {
                 () = self.inbox.filled.notified() => {}
@@ -61,7 +65,8 @@ impl Crew {
             let next = self.inbox.queue().next(now);
             match next {
                 Next::Take(work) => {
-                    active.spawn(reconcile(Arc::clone(&self.inbox), self.driver.clone(), work));
+                    let (inbox, driver) = (Arc::clone(&self.inbox), self.driver.clone());
+                    active.spawn(reconcile(inbox, driver, self.events.clone(), work));
                 }
                 Next::WaitUntil(until) => return Some(until),
                 Next::Idle => return None,
@@ -77,7 +82,7 @@ pub(crate) async fn stopped(stopping: &mut watch::Receiver<bool>) {
     let _ = stopping.wait_for(|stopping| *stopping).await;
 }
 
-async fn reconcile(inbox: Arc<Inbox>, driver: Driver, work: Work) {
+async fn reconcile(inbox: Arc<Inbox>, driver: Driver, events: Option<Events>, work: Work) {
     let (controller, key) = (inbox.controller.name(), &work.key);
     let span = tracing::info_span!("reconcile", controller, object = %key, causes = %work.causes, attempt = work.attempt);
     let running = inbox.metrics.started(&work);
@@ -87,7 +92,12 @@ async fn reconcile(inbox: Arc<Inbox>, driver: Driver, work: Work) {
     let driven = AssertUnwindSafe(driving).catch_unwind().instrument(span.clone()).await;
     let _entered = span.enter();
     let finished = match driven {
-        Ok(driven) => conclude(&inbox, driven),
+        Ok(driven) => {
+            if let Some(events) = &events {
+                publish(events, inbox.controller.declaration().parent(), key, &driven);
+            }
+            conclude(&inbox, driven)
+        }
         Err(_) => {
             inbox.metrics.panicked();
             tracing::error!("the runtime panicked in this reconcile; please report this");
@@ -116,6 +126,17 @@ fn conclude(inbox: &Inbox, driven: Driven) -> Finished {
             Finished::Failed
         }
     }
+}
+
+/// Publishes the Events of a reconcile about its parent.
+fn publish(events: &Events, kind: &KindInfo, key: &ObjectRef, driven: &Driven) {
+    let End::Ended(ended) = &driven.end else { return };
+    if ended.events.is_empty() {
+        return;
+    }
+    let Some(parent) = driven.parent(kind, key) else { return };
+    let regarding = Regarding::of(kind, parent);
+    ended.events.iter().for_each(|event| events.publish(&regarding, event));
 }
 
 fn tell(inbox: &Inbox, ended: &Ended) -> Finished {

@@ -5,6 +5,7 @@ mod document;
 mod failure;
 mod lines;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,6 +15,8 @@ use kube::client::Body;
 use windlass::model::http::{Written, write, write_watch};
 use windlass::model::watch::WatchOptions;
 use windlass::model::{Request, Response, Status};
+
+use crate::operations::metrics::Metrics;
 
 pub(crate) use answer::{Answered, read};
 pub(crate) use failure::{of_answer, read_status};
@@ -30,12 +33,26 @@ const RETRY_AFTER_MAX: Duration = Duration::from_secs(30);
 #[derive(Clone)]
 pub struct Api {
     client: kube::Client,
+    counted: Option<Arc<Counted>>,
+}
+
+/// Where requests are counted, and for which host.
+struct Counted {
+    metrics: Metrics,
+    host: String,
 }
 
 impl Api {
     /// Sends requests with this client.
     pub fn new(client: kube::Client) -> Self {
-        Api { client }
+        Api { client, counted: None }
+    }
+
+    /// Counts every request, with the host that they go to.
+    #[must_use]
+    pub(crate) fn counted(mut self, metrics: Metrics, host: &str) -> Self {
+        self.counted = Some(Arc::new(Counted { metrics, host: host.to_owned() }));
+        self
     }
 
     /// Sends a request and waits for the answer.
@@ -84,7 +101,12 @@ impl Api {
         }
         let body = Body::from(written.body.clone().into_bytes());
         let request = request.body(body).map_err(|error| failure::of_request(&error))?;
-        self.client.send(request).await.map_err(|error| failure::of_client(&error))
+        let response = self.client.send(request).await;
+        if let Some(counted) = &self.counted {
+            let code = response.as_ref().ok().map(|response| response.status().as_u16());
+            counted.metrics.requested(written.method, &counted.host, code);
+        }
+        response.map_err(|error| failure::of_client(&error))
     }
 }
 

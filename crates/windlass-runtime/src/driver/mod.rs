@@ -5,14 +5,16 @@ mod memo;
 mod skip;
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use futures::future::join_all;
+use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
-use windlass::model::{Body, Reason, Request, Response, Status, Timestamp, Verb, object};
-use windlass::{Answer, Ask, Bug, CallError, Controller, Ended, ObjectRef, Shortcut, Step};
+use windlass::model::{Body, Reason, Request, Response, Status, Verb, object};
+use windlass::{Answer, Ask, Bug, CallError, Controller, Ended, KindInfo, ObjectRef, Shortcut, Step};
 
 use crate::api::{self, Api};
+use crate::operations::clock::now;
 use crate::services::Services;
 use crate::watch::Watches;
 
@@ -37,7 +39,6 @@ pub(crate) struct Driven {
     /// The states that ran, with the time that each took.
     pub(crate) states: Vec<(String, Duration)>,
     /// Everything that it asked for, and the answers: with these it can be run again.
-    #[expect(dead_code, reason = "what records reconciles reads it")]
     pub(crate) exchanges: Vec<Exchange>,
 }
 
@@ -57,6 +58,19 @@ pub(crate) enum End {
 pub(crate) struct Exchange {
     pub(crate) asks: Vec<Ask>,
     pub(crate) answers: Vec<Answer>,
+}
+
+impl Driven {
+    /// The parent as the reconcile saw it first.
+    pub(crate) fn parent(&self, kind: &KindInfo, key: &ObjectRef) -> Option<&Value> {
+        let answers = self.exchanges.iter().flat_map(|exchange| &exchange.answers);
+        let objects = answers.filter_map(|answer| match answer {
+            Answer::Api(response) => response.as_object().map(|object| &**object),
+            _ => None,
+        });
+        let is_parent = |object: &&Value| object["kind"] == *kind.kind && ObjectRef::of(object) == *key;
+        objects.into_iter().find(is_parent)
+    }
 }
 
 impl Driver {
@@ -169,12 +183,6 @@ impl Driver {
         }
         response
     }
-}
-
-/// What time it is.
-fn now() -> Timestamp {
-    let micros = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros());
-    Timestamp::from_unix_micros(i64::try_from(micros).unwrap_or(i64::MAX))
 }
 
 /// How long each state took.

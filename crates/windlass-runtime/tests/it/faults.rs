@@ -84,11 +84,15 @@ async fn to_stop_is_to_let_active_reconciles_finish() {
         }
         Fault::None
     });
-    let rig = Rig::start_on(&cluster, tap).await;
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let running =
+        manager(&cluster, &tap).controller(TwoConfigMaps).run_until(async { stopped.await.expect("told") });
+    let running = tokio::spawn(running);
     cluster.create_pair("a").await;
     // The first write is on its way.
     reached.notified().await;
-    rig.running.stop().await;
+    stop.send(()).expect("it runs");
+    running.await.expect("no panic").expect("it started");
     assert!(cluster.is_ready("a").await, "the reconcile that had begun was to finish");
 }
 
@@ -108,4 +112,18 @@ async fn workers_can_be_changed_while_they_work() {
     cluster.until_ready("a").await;
     assert_eq!(handle.workers("two-configmaps"), Some(2));
     rig.running.stop().await;
+}
+
+#[tokio::test]
+async fn what_cannot_start_says_why() {
+    let embedded = Embedded::start().await;
+    let (cluster, tap) = (&embedded.cluster, Tap::new());
+    let refused = async |manager: windlass_runtime::Manager| match manager.start().await {
+        Ok(_) => panic!("it started"),
+        Err(error) => error.to_string(),
+    };
+    let empty = refused(manager(cluster, &tap)).await;
+    assert_eq!(empty, "the manager has no controllers: add one with Manager::controller");
+    let twice = refused(manager(cluster, &tap).controller(TwoConfigMaps).controller(TwoConfigMaps)).await;
+    assert!(twice.starts_with("two controllers have the name \"two-configmaps\""), "{twice}");
 }

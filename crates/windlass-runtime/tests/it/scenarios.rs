@@ -1,5 +1,7 @@
 //! What a controller does on any API server: each scenario needs a client and a namespace, nothing else.
 
+use k8s_openapi::api::core::v1::Event;
+use kube::api::ListParams;
 use serde_json::json;
 
 use crate::support::{Cluster, Embedded, Fault, Rig, Sent, Tap, eventually};
@@ -15,6 +17,7 @@ pub(crate) async fn converges_with_the_fewest_requests(cluster: &Cluster) {
         cluster.until_ready(name).await;
     }
     rig.until_idle().await;
+    eventually("one event each", async || rig.tap.count(Sent::is_event) == names.len()).await;
     let work: Vec<Sent> = rig.tap.take().into_iter().filter(Sent::is_work).collect();
     assert_eq!(work.len(), 3 * names.len(), "{work:#?}");
     assert!(work.iter().all(Sent::is_write), "{work:#?}");
@@ -27,6 +30,7 @@ pub(crate) async fn a_touch_costs_no_request(cluster: &Cluster) {
     cluster.create_pair("a").await;
     cluster.until_ready("a").await;
     rig.until_idle().await;
+    eventually("its event", async || rig.tap.count(Sent::is_event) == 1).await;
     rig.tap.take();
     for value in ["1", "2", "3"] {
         let before = rig.reconciles();
@@ -118,6 +122,22 @@ pub(crate) async fn failing_requests_are_tried_again(cluster: &Cluster) {
     rig.running.stop().await;
 }
 
+/// What happened to a parent can be read in its Events, by its uid as `kubectl describe` does it.
+pub(crate) async fn events_tell_what_happened(cluster: &Cluster) {
+    let rig = Rig::start(cluster).await;
+    cluster.create_pair("a").await;
+    cluster.until_ready("a").await;
+    let uid = cluster.pairs().get("a").await.expect("a pair").metadata.uid.unwrap_or_default();
+    let events: kube::Api<Event> = kube::Api::namespaced(cluster.client.clone(), &cluster.namespace);
+    let about = ListParams::default().fields(&format!("involvedObject.uid={uid}"));
+    let reasons = async || {
+        let events = events.list(&about).await.expect("events").items;
+        events.into_iter().filter_map(|event| event.reason).collect::<Vec<String>>()
+    };
+    eventually("it says that it is ready", async || reasons().await == ["Ready"]).await;
+    rig.running.stop().await;
+}
+
 macro_rules! on_the_embedded_server {
     ($($name:ident)*) => {
         /// Each scenario on a server of its own.
@@ -149,4 +169,5 @@ on_the_embedded_server! {
     outputs_are_kept_as_they_should_be
     a_crash_at_any_write_is_mended
     failing_requests_are_tried_again
+    events_tell_what_happened
 }

@@ -86,8 +86,9 @@ pub async fn preflight(api: &dyn Perform, controllers: &[Controller], scope: &Sc
     let kinds = kinds(controllers);
     let mut groups: BTreeSet<(&str, &str)> = BTreeSet::new();
     groups.extend(kinds.keys().map(|resource| (resource.group.as_str(), resource.version.as_str())));
-    let discovered = futures::stream::iter(groups).map(|group| discover(api, group));
-    let discovered: BTreeMap<_, _> = discovered.buffered(AT_ONCE).collect().await;
+    // Made before the stream: a closure within it could not be sent to another thread.
+    let questions: Vec<_> = groups.into_iter().map(|group| discover(api, group)).collect();
+    let discovered: BTreeMap<_, _> = futures::stream::iter(questions).buffered(AT_ONCE).collect().await;
     let mut problems = Vec::new();
     for (resource, kind) in &kinds {
         let group = (resource.group.as_str(), resource.version.as_str());
@@ -96,8 +97,9 @@ pub async fn preflight(api: &dyn Perform, controllers: &[Controller], scope: &Sc
         }
     }
     let needed = permissions(controllers, scope);
-    let asked = futures::stream::iter(&needed).map(|permission| ask(api, permission));
-    problems.extend(asked.buffered(AT_ONCE).filter_map(async |problem| problem).collect::<Vec<_>>().await);
+    let questions: Vec<_> = needed.iter().map(|permission| ask(api, permission)).collect();
+    let asked: Vec<_> = futures::stream::iter(questions).buffered(AT_ONCE).collect().await;
+    problems.extend(asked.into_iter().flatten());
     problems
 }
 

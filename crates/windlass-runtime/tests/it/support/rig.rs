@@ -60,5 +60,6 @@ pub(crate) fn manager(cluster: &Cluster, tap: &Tap) -> Manager {
     Manager::new()
         .client(tap.on(&cluster.client))
         .namespace(&cluster.namespace)
+        .preflight(false)
         .queue(QueueSettings { backoff, ..QueueSettings::default() })
 }

@@ -35,9 +35,14 @@ impl Sent {
         self.method != "GET"
     }
 
+    /// Whether it tells people what happened.
+    pub(crate) fn is_event(&self) -> bool {
+        self.target.contains("/events")
+    }
+
     /// Whether it is a read or write of a reconcile, and no part of a watch.
     pub(crate) fn is_work(&self) -> bool {
-        !self.is_watch() && !self.is_list()
+        !self.is_watch() && !self.is_list() && !self.is_event()
     }
 }
 

@@ -1,0 +1,175 @@
+//! A manager that runs: how it starts, and how it ends.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use windlass::{Controller, KindInfo};
+
+use crate::api::Api;
+use crate::driver::Driver;
+use crate::handle::Handle;
+use crate::inbox::Inbox;
+use crate::manager::Manager;
+use crate::operations::endpoints::Endpoints;
+use crate::operations::events::Recorder;
+use crate::operations::metrics::Metrics;
+use crate::operations::permissions::Scope;
+use crate::operations::preflight::preflight;
+use crate::start_error::StartError;
+use crate::watch::{Listener, Selection, Watch, Watches, follow};
+use crate::worker::Crew;
+
+/// A manager that runs. Dropped, it ends at once, in the middle of whatever it does.
+pub struct Running {
+    handle: Handle,
+    endpoints: Option<Endpoints>,
+    recorder: Option<Recorder>,
+    working: JoinSet<()>,
+    /// Watches, and what else goes on beside the work.
+    beside: JoinSet<()>,
+}
+
+impl Running {
+    /// What can be asked of it and changed while it runs.
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Where metrics and health are served, if they are.
+    pub fn endpoints(&self) -> Option<SocketAddr> {
+        self.endpoints.as_ref().map(Endpoints::address)
+    }
+
+    /// Starts no further reconciles, lets the active ones finish, and ends.
+    pub async fn stop(mut self) {
+        self.handle.stop();
+        while self.working.join_next().await.is_some() {}
+        self.beside.shutdown().await;
+        if let Some(recorder) = self.recorder {
+            recorder.shutdown().await;
+        }
+        if let Some(endpoints) = self.endpoints {
+            endpoints.shutdown().await;
+        }
+    }
+}
+
+/// Starts a manager.
+pub(crate) async fn start(manager: Manager) -> Result<Running, StartError> {
+    check_names(&manager.controllers)?;
+    let api = api(manager.client.clone(), &manager.metrics).await?;
+    let mut beside = JoinSet::new();
+    if manager.preflight {
+        let scope = Scope { namespaces: manager.namespace.iter().cloned().collect(), ..Scope::default() };
+        beside.spawn(tell_what_is_missing(api.clone(), manager.controllers.clone(), scope));
+    }
+    let recorder = manager.events.then(|| Recorder::start(Arc::new(api.clone()), &instance()));
+    let watches = Arc::new(Watches::new(api));
+    let (stop, stopping) = watch::channel(false);
+    let (crews, workers) = crews(&manager, &watches, recorder.as_ref(), &stopping)?;
+    let Manager { metrics, endpoints, .. } = manager;
+    let handle = Handle::new(Arc::clone(&watches), workers, metrics.clone(), stop);
+    let endpoints = match endpoints {
+        None => None,
+        Some(address) => Some(Endpoints::start(address, metrics, Arc::new(handle.clone())).await?),
+    };
+    for watch in watches.all() {
+        let api = watches.api().clone();
+        beside.spawn(async move { follow(&api, &watch).await });
+    }
+    let mut working = JoinSet::new();
+    crews.into_iter().for_each(|crew| drop(working.spawn(crew.work())));
+    Ok(Running { handle, endpoints, recorder, working, beside })
+}
+
+/// Controllers of one name would take each other's outputs for their own.
+fn check_names(controllers: &[Controller]) -> Result<(), StartError> {
+    if controllers.is_empty() {
+        return Err(StartError::NoControllers);
+    }
+    let mut names: Vec<&str> = controllers.iter().map(Controller::name).collect();
+    names.sort_unstable();
+    match names.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(StartError::SameName { name: pair[0].to_owned() }),
+        None => Ok(()),
+    }
+}
+
+/// The cluster to work on: that of the client if there is one, else of the kubeconfig or of the pod's account.
+async fn api(client: Option<kube::Client>, metrics: &Metrics) -> Result<Api, StartError> {
+    if let Some(client) = client {
+        // A client does not say where it goes.
+        return Ok(Api::new(client).counted(metrics.clone(), "kubernetes"));
+    }
+    let config = kube::Config::infer().await.map_err(StartError::Config)?;
+    let host = config.cluster_url.authority().map(ToString::to_string).unwrap_or_default();
+    let client = kube::Client::try_from(config).map_err(|source| StartError::Client(source.into()))?;
+    Ok(Api::new(client).counted(metrics.clone(), &host))
+}
+
+/// What tells processes apart in Events: in a pod, its name.
+fn instance() -> String {
+    std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty()).unwrap_or_else(|| "windlass".to_owned())
+}
+
+async fn tell_what_is_missing(api: Api, controllers: Vec<Controller>, scope: Scope) {
+    for problem in preflight(&api, &controllers, &scope).await {
+        tracing::warn!("{problem}");
+    }
+}
+
+/// What changes how many work for a controller, by its name.
+type Workers = BTreeMap<String, watch::Sender<usize>>;
+
+/// Everything that one controller needs to work, for each.
+fn crews(
+    manager: &Manager,
+    watches: &Arc<Watches>,
+    recorder: Option<&Recorder>,
+    stopping: &watch::Receiver<bool>,
+) -> Result<(Vec<Crew>, Workers), StartError> {
+    let driver = Driver::new(Arc::clone(watches), Arc::clone(&manager.services), manager.time_limit);
+    let (mut crews, mut workers) = (Vec::new(), Workers::new());
+    for controller in manager.controllers.iter().cloned() {
+        let metrics = manager.metrics.controller(controller.name());
+        let (sender, receiver) = watch::channel(manager.workers);
+        workers.insert(controller.name().to_owned(), sender);
+        let events = recorder.map(|recorder| recorder.controller(controller.name()));
+        let (settings, ownership) = (manager.queue.clone(), Arc::clone(&manager.ownership));
+        let inbox = Arc::new(Inbox::new(controller, settings, ownership, metrics));
+        inbox.count_queue();
+        crews.push(Crew {
+            watches: watch_for(watches, &inbox, manager.namespace.as_deref())?,
+            inbox,
+            driver: driver.clone(),
+            events,
+            workers: receiver,
+            stopping: stopping.clone(),
+        });
+    }
+    Ok((crews, workers))
+}
+
+/// The watches of a controller: of its parent, its outputs and whatever else triggers it.
+fn watch_for(
+    watches: &Watches,
+    inbox: &Arc<Inbox>,
+    namespace: Option<&str>,
+) -> Result<Vec<Arc<Watch>>, StartError> {
+    let declaration = inbox.controller.declaration();
+    let outputs = declaration.outputs().iter().map(|output| &output.kind);
+    let watched = declaration.watched().iter().map(|watched| &watched.kind);
+    let mut kinds: Vec<&KindInfo> =
+        std::iter::once(declaration.parent()).chain(outputs).chain(watched).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let add = |kind: &KindInfo| {
+        let listener: Arc<dyn Listener> = Arc::<Inbox>::clone(inbox);
+        let added = watches.add(kind, Selection::whole(kind, namespace), listener);
+        added.map_err(|message| StartError::Selector { kind: kind.qualified(), message })
+    };
+    kinds.into_iter().map(add).collect()
+}
