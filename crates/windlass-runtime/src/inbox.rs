@@ -1,5 +1,6 @@
 //! What makes reconciles of one controller due: news from watches, put into its queue.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
@@ -61,16 +62,25 @@ impl Inbox {
 
 impl Listener for Inbox {
     fn changed(&self, news: &News) {
-        let triggers = self.triggers(news);
+        // The machine's own functions are called here, and a watch must outlive their mistakes.
+        let Ok(triggers) = catch_unwind(AssertUnwindSafe(|| self.triggers(news))) else {
+            self.metrics.panicked();
+            let (controller, kind) = (self.controller.name(), &news.kind.kind);
+            tracing::error!(
+                controller,
+                "what it declares for changes of {kind} panicked; the change is lost"
+            );
+            return;
+        };
         if triggers.iter().any(|trigger| trigger.cause == Cause::Parent) {
-            self.metrics.parent_changed(news.before.as_ref(), news.after.as_ref());
+            self.metrics.parent_changed(news.before.as_deref(), news.after.as_deref());
         }
         if triggers.is_empty() {
             return;
         }
         let place = ObjectRef::new(&news.key.namespace, &news.key.name);
         let what = format!("{} {place}", news.kind.qualified());
-        let spec_changed = spec_changed(news.before.as_ref(), news.after.as_ref());
+        let spec_changed = spec_changed(news.before.as_deref(), news.after.as_deref());
         let priority = if news.initial { Priority::Initial } else { Priority::Live };
         let now = tokio::time::Instant::now().into_std();
         let mut queue = self.queue();

@@ -17,6 +17,8 @@ use crate::start_error::StartError;
 
 const DEFAULT_WORKERS: usize = 16;
 const DEFAULT_TIME_LIMIT: Duration = Duration::from_secs(60);
+/// Kubernetes gives a pod 30 seconds to end.
+const DEFAULT_GRACE: Duration = Duration::from_secs(25);
 
 /// Runs controllers on a Kubernetes cluster.
 ///
@@ -40,6 +42,7 @@ pub struct Manager {
     pub(crate) namespace: Option<String>,
     pub(crate) workers: usize,
     pub(crate) time_limit: Duration,
+    pub(crate) grace: Duration,
     pub(crate) queue: QueueSettings,
     pub(crate) services: Arc<Services>,
     pub(crate) ownership: Arc<dyn Ownership>,
@@ -64,6 +67,7 @@ impl Manager {
             namespace: None,
             workers: DEFAULT_WORKERS,
             time_limit: DEFAULT_TIME_LIMIT,
+            grace: DEFAULT_GRACE,
             queue: QueueSettings::default(),
             services: Arc::default(),
             ownership: Arc::new(Everything),
@@ -107,6 +111,12 @@ impl Manager {
     /// status of its parent.
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.time_limit = limit;
+        self
+    }
+
+    /// So long may active reconciles take to finish when the manager is stopped; 25 seconds if nothing is said.
+    pub fn grace(mut self, limit: Duration) -> Self {
+        self.grace = limit;
         self
     }
 

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 use windlass::{Controller, KindInfo};
 
 use crate::api::Api;
@@ -27,6 +29,7 @@ pub struct Running {
     handle: Handle,
     endpoints: Option<Endpoints>,
     recorder: Option<Recorder>,
+    grace: Duration,
     working: JoinSet<()>,
     /// Watches, and what else goes on beside the work.
     beside: JoinSet<()>,
@@ -43,10 +46,14 @@ impl Running {
         self.endpoints.as_ref().map(Endpoints::address)
     }
 
-    /// Starts no further reconciles, lets the active ones finish, and ends.
+    /// Starts no further reconciles, lets the active ones finish if that does not take too long, and ends.
     pub async fn stop(mut self) {
         self.handle.stop();
-        while self.working.join_next().await.is_some() {}
+        let finishing = async { while self.working.join_next().await.is_some() {} };
+        if timeout(self.grace, finishing).await.is_err() {
+            tracing::warn!(grace = ?self.grace, "some reconciles did not finish in time; they are dropped");
+            self.working.shutdown().await;
+        }
         self.beside.shutdown().await;
         if let Some(recorder) = self.recorder {
             recorder.shutdown().await;
@@ -70,7 +77,7 @@ pub(crate) async fn start(manager: Manager) -> Result<Running, StartError> {
     let watches = Arc::new(Watches::new(api));
     let (stop, stopping) = watch::channel(false);
     let (crews, workers) = crews(&manager, &watches, recorder.as_ref(), &stopping)?;
-    let Manager { metrics, endpoints, .. } = manager;
+    let Manager { metrics, endpoints, grace, .. } = manager;
     let handle = Handle::new(Arc::clone(&watches), workers, metrics.clone(), stop);
     let endpoints = match endpoints {
         None => None,
@@ -82,7 +89,7 @@ pub(crate) async fn start(manager: Manager) -> Result<Running, StartError> {
     }
     let mut working = JoinSet::new();
     crews.into_iter().for_each(|crew| drop(working.spawn(crew.work())));
-    Ok(Running { handle, endpoints, recorder, working, beside })
+    Ok(Running { handle, endpoints, recorder, grace, working, beside })
 }
 
 /// Controllers of one name would take each other's outputs for their own.

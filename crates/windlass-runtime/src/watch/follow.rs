@@ -1,7 +1,10 @@
 //! The life of a watch: list, watch, resume; list again where the history is gone; wait where nothing answers.
 
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
+use futures::FutureExt;
+use tokio::time::Instant;
 use windlass::model::watch::WatchOptions;
 use windlass::model::{Reason, Status};
 
@@ -15,6 +18,8 @@ use super::{Backoff, Watch};
 const PAGE_SIZE: u64 = 500;
 /// The server ends a watch after this time, so that a connection that died unnoticed is found out.
 const WATCH_SECONDS: u64 = 290;
+/// A watch that was up for so long has not failed, even if it had nothing to tell.
+const LONG_ENOUGH: Duration = Duration::from_secs(10);
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
@@ -26,8 +31,16 @@ enum Broken {
     Failed(Box<Status>),
 }
 
-/// Keeps a watch up for ever.
+/// Keeps a watch up for ever, whatever panics in it.
 pub(crate) async fn follow(api: &Api, watch: &Watch) {
+    let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
+    loop {
+        let _panic = AssertUnwindSafe(follow_on(api, watch)).catch_unwind().await;
+        wait(watch, &mut backoff, "the watch panicked; please report this").await;
+    }
+}
+
+async fn follow_on(api: &Api, watch: &Watch) {
     let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
     let mut listed = false;
     loop {
@@ -109,18 +122,16 @@ async fn watch_once(api: &Api, watch: &Watch, backoff: &mut Backoff) -> Result<(
     };
     let mut lines = api.watch(&watch.selection.request(), &options).await.map_err(broken)?;
     watch.state.set_error(None);
-    let mut told_anything = false;
+    let started = Instant::now();
     while let Some(line) = lines.next().await {
         let event = events::event(&line.map_err(broken)?, &watch.kind).map_err(unreadable)?;
         perform(watch, event)?;
-        told_anything = true;
         backoff.reset();
     }
-    if told_anything {
-        return Ok(());
+    if started.elapsed() < LONG_ENOUGH {
+        // A server that ends every watch at once must not be asked without pause.
+        tokio::time::sleep(backoff.wait()).await;
     }
-    // A server that ends every watch at once must not be asked without pause.
-    tokio::time::sleep(backoff.wait()).await;
     Ok(())
 }
 

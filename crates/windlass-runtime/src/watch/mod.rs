@@ -82,8 +82,8 @@ impl std::fmt::Display for Selection {
 pub(crate) struct News {
     pub(crate) kind: Arc<KindInfo>,
     pub(crate) key: Key,
-    pub(crate) before: Option<Value>,
-    pub(crate) after: Option<Value>,
+    pub(crate) before: Option<Arc<Value>>,
+    pub(crate) after: Option<Arc<Value>>,
     /// Whether this is how a watch begins, and nothing that happened just now.
     pub(crate) initial: bool,
 }
@@ -120,15 +120,19 @@ impl Watch {
 
     /// Tells everybody who is concerned.
     fn announce(&self, change: &Change, initial: bool) {
-        let read =
-            |text: &Option<Arc<str>>| text.as_ref().and_then(|text| serde_json::from_str::<Value>(text).ok());
+        let after = change.after.as_deref().and_then(read);
+        self.announce_as(change, after, initial);
+    }
+
+    /// The same, for an object that has been read already.
+    fn announce_as(&self, change: &Change, after: Option<Arc<Value>>, initial: bool) {
         let resource = &self.selection.resource;
         let ObjectRef { namespace, name } = &change.place;
         let news = News {
             kind: Arc::clone(&self.kind),
             key: Key::new(&resource.group, &resource.plural, namespace, name),
-            before: read(&change.before),
-            after: read(&change.after),
+            before: change.before.as_deref().and_then(read),
+            after,
             initial,
         };
         for listener in self.listeners.read().unwrap_or_else(PoisonError::into_inner).iter() {
@@ -143,6 +147,10 @@ impl Watch {
             && self.labels.matches(&object["metadata"]["labels"])
             && self.fields.matches(object)
     }
+}
+
+fn read(text: &str) -> Option<Arc<Value>> {
+    serde_json::from_str(text).ok().map(Arc::new)
 }
 
 /// All watches of a process.
@@ -203,7 +211,7 @@ impl Watches {
 
     /// An own write was answered with this object: whoever reads from now on sees it. Returns the text under which it
     /// is kept, if it is.
-    pub(crate) fn wrote(&self, resource: &ResourceId, object: &Value, text: &str) -> Option<Arc<str>> {
+    pub(crate) fn wrote(&self, resource: &ResourceId, object: &Arc<Value>, text: &str) -> Option<Arc<str>> {
         let watches = self.of(resource);
         // A subresource may be answered with an object of another kind.
         let mut watches = watches.iter().filter(|watch| object["kind"] == *watch.kind.kind).peekable();
@@ -217,7 +225,8 @@ impl Watches {
                 watch.cache.put(head, Arc::clone(&text), Source::OwnWrite)
             };
             if let Some(change) = change {
-                watch.announce(&change, false);
+                let after = change.after.is_some().then(|| Arc::clone(object));
+                watch.announce_as(&change, after, false);
             }
         }
         Some(text)
