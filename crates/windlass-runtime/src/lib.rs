@@ -9,6 +9,8 @@ mod cache;
 mod driver;
 mod handle;
 mod inbox;
+#[cfg(test)]
+mod interned_states;
 mod manager;
 pub mod operations;
 mod ownership;

@@ -3,6 +3,7 @@
 pub(crate) mod clock;
 pub mod endpoints;
 pub mod events;
+pub mod leader;
 pub mod metrics;
 mod perform;
 pub mod permissions;

@@ -1,12 +1,10 @@
 //! Every interleaving of triggers, workers and the clock, for two objects, by the checker's own engine.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
-
 use windlass_check::TraceStep;
 use windlass_check::engine::{self, Model, Options, Property, explore};
 
 use super::*;
+use crate::interned_states::InternedStates;
 use crate::queue::Backoff;
 
 const OBJECTS: [&str; 2] = ["a", "b"];
@@ -15,14 +13,7 @@ const OBJECTS: [&str; 2] = ["a", "b"];
 #[derive(Clone)]
 struct Workers {
     start: Instant,
-    met: Arc<Mutex<Met>>,
-}
-
-/// All states that were met, and their places by what they are as text.
-#[derive(Default)]
-struct Met {
-    states: Vec<State>,
-    places: BTreeMap<String, u32>,
+    states: InternedStates<State>,
 }
 
 #[derive(Clone, Debug)]
@@ -91,16 +82,11 @@ impl Model for Workers {
     }
 
     fn encode(&mut self, state: &State, words: &mut [u32]) {
-        let mut met = self.met.lock().unwrap();
-        let next = u32::try_from(met.states.len()).unwrap();
-        words[0] = *met.places.entry(format!("{state:?}")).or_insert(next);
-        if words[0] == next {
-            met.states.push(state.clone());
-        }
+        words[0] = self.states.number(state);
     }
 
     fn decode(&mut self, words: &[u32]) -> State {
-        self.met.lock().unwrap().states[words[0] as usize].clone()
+        self.states.state(words[0])
     }
 
     fn initial(&mut self) -> Vec<State> {
@@ -169,7 +155,7 @@ impl Model for Workers {
 
 #[test]
 fn no_interleaving_loses_a_trigger() {
-    let workers = Workers { start: Instant::now(), met: Arc::default() };
+    let workers = Workers { start: Instant::now(), states: InternedStates::default() };
     let found = explore(&workers, &Options::default());
     assert!(found.holds(), "{:?} {:?}", found.ended, found.violation);
     assert_eq!((found.states, found.ends), (6_191, 21));

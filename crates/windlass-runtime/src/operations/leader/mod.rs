@@ -1,0 +1,228 @@
+//! Leader election: of several processes with the same lease, one acts.
+//!
+//! Start with [`Leadership::start`]. The protocol is pure and stands in `election.rs`; this file only sends what it
+//! asks for, and waits. A request that a leader sent before its time was over may still arrive later: an election
+//! cannot prevent that, but every write of a controller carries what it was decided on.
+
+mod election;
+mod lease;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use super::clock;
+use super::metrics::Metrics;
+use super::perform::Perform;
+use election::{Answer, Ask, Election, Next};
+pub use settings::{LeaderSettings, SettingsError, Timing};
+
+/// The part of a process that takes part in an election.
+pub struct Leadership {
+    state: watch::Receiver<State>,
+    ending: watch::Sender<bool>,
+    task: JoinHandle<()>,
+}
+
+/// Tells whether this process leads. Cloning shares it.
+#[derive(Clone)]
+pub struct Leading(watch::Receiver<State>);
+
+/// What the election says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct State {
+    leads_until: Option<Instant>,
+    holder: String,
+}
+
+impl Leading {
+    /// Whether this process may act as the leader at this moment.
+    pub fn now(&self) -> bool {
+        self.0.borrow().leads_until.is_some_and(|until| now() < until)
+    }
+
+    /// Who holds the lease, as far as is known.
+    pub fn holder(&self) -> String {
+        self.0.borrow().holder.clone()
+    }
+
+    /// Waits until this process leads.
+    pub async fn begin(&mut self) {
+        loop {
+            if self.now() {
+                return;
+            }
+            self.changed().await;
+        }
+    }
+
+    /// Waits until this process does not lead any more.
+    pub async fn end(&mut self) {
+        loop {
+            let until = self.0.borrow_and_update().leads_until;
+            let Some(left) = until.map(|until| until.saturating_duration_since(now())) else { return };
+            if left.is_zero() {
+                return;
+            }
+            // Either it is renewed, or its time is over.
+            let _ = timeout(left, self.changed()).await;
+        }
+    }
+
+    async fn changed(&mut self) {
+        // Whoever would tell is gone: nothing changes any more.
+        if self.0.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+impl Leadership {
+    /// Takes part in the election for a lease.
+    ///
+    /// # Errors
+    /// When the settings cannot work.
+    pub fn start(
+        api: Arc<dyn Perform>,
+        settings: LeaderSettings,
+        metrics: Metrics,
+    ) -> Result<Self, SettingsError> {
+        settings.check()?;
+        let (sender, state) = watch::channel(State::default());
+        let (ending, ended) = watch::channel(false);
+        metrics.set_leading(&settings.name, false);
+        let candidate = Candidate { api, settings, metrics, state: sender };
+        let task = tokio::spawn(candidate.run(ended));
+        Ok(Leadership { state, ending, task })
+    }
+
+    /// For whoever acts only as the leader.
+    pub fn leading(&self) -> Leading {
+        Leading(self.state.clone())
+    }
+
+    /// Stops, and gives the lease back so that another need not wait for its end.
+    ///
+    /// What acts as the leader must have ended before this is called.
+    pub async fn shutdown(self) {
+        self.ending.send_replace(true);
+        let _ = self.task.await;
+    }
+}
+
+struct Candidate {
+    api: Arc<dyn Perform>,
+    settings: LeaderSettings,
+    metrics: Metrics,
+    state: watch::Sender<State>,
+}
+
+impl Candidate {
+    async fn run(self, mut ending: watch::Receiver<bool>) {
+        let mut election = Election::new(&self.settings.identity, self.settings.timing);
+        let ends = async move { drop(ending.wait_for(|ending| *ending).await) };
+        tokio::select! {
+            () = ends => {}
+            () = self.take_part(&mut election) => {}
+        }
+        self.give_back(&mut election).await;
+    }
+
+    async fn take_part(&self, election: &mut Election) {
+        let mut waits = 0;
+        loop {
+            match election.next(now()) {
+                Next::Ask(ask) => {
+                    let answer = self.perform(&ask, self.patience(election)).await;
+                    election.answered(answer, now());
+                }
+                Next::WaitUntil(until) => {
+                    waits += 1;
+                    let pause = until.saturating_duration_since(now());
+                    let leads = election.leads(now());
+                    // Those who wait for the lease come at different times; who renews it is punctual.
+                    let pause = if leads { pause } else { pause.mul_f64(1.0 + self.share_of(waits) / 5.0) };
+                    tokio::time::sleep(pause).await;
+                }
+            }
+            self.tell(election);
+        }
+    }
+
+    /// How long to wait for an answer: a leader has to know before its time is over.
+    fn patience(&self, election: &Election) -> Duration {
+        let left = election.leads_until().map(|until| until.saturating_duration_since(now()));
+        left.filter(|left| !left.is_zero()).unwrap_or(self.settings.timing.renew_deadline)
+    }
+
+    async fn perform(&self, ask: &Ask, patience: Duration) -> Answer {
+        let request = lease::request(&self.settings, ask, clock::now());
+        let Ok(response) = timeout(patience, self.api.perform(&request)).await else {
+            tracing::warn!(lease = self.settings.name, "the API did not answer in time about the lease");
+            return Answer::Unknown;
+        };
+        let answer = lease::answer(ask, &response);
+        if let (Answer::Unknown, Some(failure)) = (&answer, response.failure()) {
+            let error = &failure.message;
+            tracing::warn!(lease = self.settings.name, %error, "the lease cannot be read or written");
+        }
+        answer
+    }
+
+    /// Says what changed to those who wait for it.
+    fn tell(&self, election: &Election) {
+        let leads = election.leads(now());
+        let state = State {
+            leads_until: election.leads_until().filter(|_| leads),
+            holder: election.holder().unwrap_or_default().to_owned(),
+        };
+        let led = self.state.borrow().leads_until.is_some();
+        if led != leads {
+            let (lease, identity) = (&self.settings.name, &self.settings.identity);
+            tracing::info!(lease, identity, leads, holder = state.holder, "leadership changed");
+            self.metrics.set_leading(lease, leads);
+        }
+        self.state.send_if_modified(|known| {
+            let is_news = *known != state;
+            *known = state;
+            is_news
+        });
+    }
+
+    /// Frees the lease, if this process holds it. What was being asked when the end came may have changed it, so it
+    /// is looked at once more.
+    async fn give_back(&self, election: &mut Election) {
+        election.resign();
+        self.tell(election);
+        let patience = self.settings.timing.retry_period;
+        let Answer::Lease(lease) = self.perform(&Ask::Read, patience).await else { return };
+        if lease.holder != self.settings.identity {
+            return;
+        }
+        let request = lease::release(&self.settings, &lease, clock::now());
+        let released = timeout(patience, self.api.perform(&request)).await;
+        if !released.is_ok_and(|response| response.failure().is_none()) {
+            let lease = &self.settings.name;
+            tracing::warn!(lease, "the lease was not given back: another leads when it is over");
+        }
+    }
+
+    /// A number from 0 to 1 that belongs to this process and this wait.
+    fn share_of(&self, waits: u64) -> f64 {
+        let mut hasher = DefaultHasher::new();
+        (&self.settings.identity, waits).hash(&mut hasher);
+        (hasher.finish() % 1_000) as f64 / 1_000.0
+    }
+}
+
+/// The time that runs on whatever the clock on the wall does.
+fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
+}

@@ -1,0 +1,323 @@
+//! Every interleaving of candidates, the API, lost and late messages, crashes and the clock.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use windlass_check::TraceStep;
+use windlass_check::engine::{self, Model, Options, Property, explore};
+
+use crate::interned_states::InternedStates;
+use crate::operations::leader::election::{Answer, Ask, Election, Next};
+use crate::operations::leader::lease::Lease;
+use crate::operations::leader::settings::Timing;
+
+const TICK: Duration = Duration::from_secs(1);
+const TIMING: Timing = Timing {
+    lease_duration: Duration::from_secs(3),
+    renew_deadline: Duration::from_secs(2),
+    retry_period: Duration::from_secs(1),
+};
+
+/// Some candidates for one lease.
+#[derive(Clone)]
+struct Candidates {
+    count: usize,
+    /// How often each kind of fault may happen.
+    faults: Faults,
+    timing: Timing,
+    /// The moment that is always now: states are the same whenever they come.
+    now: Instant,
+    states: InternedStates<State>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Faults {
+    /// Time passes although somebody has something to do.
+    stalls: u8,
+    /// Somebody gives up waiting for an answer.
+    timeouts: u8,
+    /// Somebody starts anew and has forgotten everything.
+    crashes: u8,
+}
+
+#[derive(Clone, Debug)]
+struct State {
+    lease: Option<Lease>,
+    candidates: Vec<Candidate>,
+    faults: Faults,
+}
+
+#[derive(Clone, Debug)]
+struct Candidate {
+    election: Election,
+    message: Option<Message>,
+    /// A request that nobody waits for any more, and that may arrive all the same.
+    late: Option<(String, Ask)>,
+    starts: u8,
+}
+
+#[derive(Clone, Debug)]
+enum Message {
+    Request(Ask),
+    Reply(Answer),
+}
+
+impl PartialEq for State {
+    fn eq(&self, other: &Self) -> bool {
+        format!("{self:?}") == format!("{other:?}")
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Action {
+    Ask(usize),
+    Arrive(usize),
+    Reply(usize),
+    ArriveLate(usize),
+    Tick,
+    Stall,
+    Timeout(usize),
+    Crash(usize),
+}
+
+fn identity(place: usize, starts: u8) -> String {
+    format!("candidate-{place}-{starts}")
+}
+
+impl Candidates {
+    fn new(count: usize, faults: Faults) -> Self {
+        Candidates {
+            count,
+            faults,
+            timing: TIMING,
+            now: Instant::now() + TICK * 1_000,
+            states: Default::default(),
+        }
+    }
+
+    fn start(&self, place: usize, starts: u8) -> Candidate {
+        let election = Election::new(&identity(place, starts), self.timing);
+        Candidate { election, message: None, late: None, starts }
+    }
+
+    /// Whether somebody would do something before time passes.
+    fn is_busy(&self, state: &State) -> bool {
+        state.candidates.iter().any(|candidate| {
+            let mut election = candidate.election.clone();
+            candidate.message.is_some() || matches!(election.next(self.now), Next::Ask(_))
+        })
+    }
+
+    /// How many may act as the leader.
+    fn leaders(&self, state: &State) -> usize {
+        state.candidates.iter().filter(|candidate| candidate.election.leads(self.now)).count()
+    }
+
+    fn ask(&self, candidate: &mut Candidate) {
+        if let Next::Ask(ask) = candidate.election.next(self.now) {
+            candidate.message = Some(Message::Request(ask));
+        }
+    }
+
+    /// A tick later, seen from then: everything is a tick longer ago.
+    fn pass_time(&self, state: &mut State) {
+        state.candidates.iter_mut().for_each(|candidate| candidate.election.shift(TICK));
+    }
+}
+
+/// What the API does with a request of a candidate.
+fn perform(lease: &mut Option<Lease>, identity: &str, ask: &Ask, timing: Timing) -> Answer {
+    let current = lease.as_ref().map(|lease| lease.version.parse::<u32>().expect("a number"));
+    match (ask, &lease) {
+        (Ask::Read, Some(lease)) => return Answer::Lease(lease.clone()),
+        (Ask::Read | Ask::Hold(_), None) => return Answer::Missing,
+        (Ask::Create, Some(_)) => return Answer::Refused,
+        (Ask::Hold(seen), Some(lease)) if seen.version != lease.version => return Answer::Refused,
+        (Ask::Create | Ask::Hold(_), _) => {}
+    }
+    let version = (current.unwrap_or_default() + 1).to_string();
+    let (holder, duration) = (identity.to_owned(), timing.lease_duration);
+    let written = Lease { holder, duration, version, object: Arc::new(Value::Null) };
+    *lease = Some(written.clone());
+    Answer::Lease(written)
+}
+
+impl Model for Candidates {
+    type State = State;
+    type Action = Action;
+
+    fn width(&self) -> usize {
+        1
+    }
+
+    fn encode(&mut self, state: &State, words: &mut [u32]) {
+        words[0] = self.states.number(state);
+    }
+
+    fn decode(&mut self, words: &[u32]) -> State {
+        self.states.state(words[0])
+    }
+
+    fn initial(&mut self) -> Vec<State> {
+        let candidates = (0..self.count).map(|place| self.start(place, 0)).collect();
+        vec![State { lease: None, candidates, faults: self.faults.clone() }]
+    }
+
+    fn actions(&mut self, state: &State, actions: &mut Vec<Action>) {
+        for (place, candidate) in state.candidates.iter().enumerate() {
+            match &candidate.message {
+                None if matches!(candidate.election.clone().next(self.now), Next::Ask(_)) => {
+                    actions.push(Action::Ask(place));
+                }
+                None => {}
+                Some(Message::Request(_)) => actions.push(Action::Arrive(place)),
+                Some(Message::Reply(_)) => actions.push(Action::Reply(place)),
+            }
+            if candidate.late.is_some() {
+                actions.push(Action::ArriveLate(place));
+            }
+            if candidate.message.is_some() && state.faults.timeouts > 0 {
+                actions.push(Action::Timeout(place));
+            }
+            if state.faults.crashes > 0 {
+                actions.push(Action::Crash(place));
+            }
+        }
+        if !self.is_busy(state) {
+            actions.push(Action::Tick);
+        } else if state.faults.stalls > 0 {
+            actions.push(Action::Stall);
+        }
+    }
+
+    fn next(&mut self, state: &State, action: &Action) -> engine::Next<State> {
+        let mut next = state.clone();
+        match *action {
+            Action::Ask(place) => self.ask(&mut next.candidates[place]),
+            Action::Arrive(place) => {
+                let candidate = &mut next.candidates[place];
+                let Some(Message::Request(ask)) = &candidate.message else { return engine::Next::Impossible };
+                let who = identity(place, candidate.starts);
+                candidate.message = Some(Message::Reply(perform(&mut next.lease, &who, ask, self.timing)));
+            }
+            Action::Reply(place) => {
+                let candidate = &mut next.candidates[place];
+                let Some(Message::Reply(answer)) = candidate.message.take() else {
+                    return engine::Next::Impossible;
+                };
+                candidate.election.answered(answer, self.now);
+            }
+            Action::ArriveLate(place) => {
+                let Some((who, ask)) = next.candidates[place].late.take() else {
+                    return engine::Next::Impossible;
+                };
+                perform(&mut next.lease, &who, &ask, self.timing);
+            }
+            Action::Tick => self.pass_time(&mut next),
+            Action::Stall => {
+                next.faults.stalls -= 1;
+                self.pass_time(&mut next);
+            }
+            Action::Timeout(place) => {
+                next.faults.timeouts -= 1;
+                let candidate = &mut next.candidates[place];
+                candidate.election.answered(Answer::Unknown, self.now);
+                let who = identity(place, candidate.starts);
+                if let Some(Message::Request(ask)) = candidate.message.take() {
+                    candidate.late = Some((who, ask));
+                }
+            }
+            Action::Crash(place) => {
+                next.faults.crashes -= 1;
+                let before = &next.candidates[place];
+                let mut after = self.start(place, before.starts + 1);
+                if let Some(Message::Request(ask)) = &before.message {
+                    after.late = Some((identity(place, before.starts), ask.clone()));
+                }
+                next.candidates[place] = after;
+            }
+        }
+        normalize(&mut next, self.now, self.timing);
+        engine::Next::State(next)
+    }
+
+    fn is_fault(&self, action: &Action) -> bool {
+        matches!(action, Action::Stall | Action::Timeout(_) | Action::Crash(_))
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        vec![
+            Property::always("at most one leads", |model: &mut Self, state| model.leaders(state) <= 1),
+            Property::eventually("one leads", |model: &mut Self, state| model.leaders(state) == 1),
+            Property::sometimes("the last of them leads", |model: &mut Self, state: &State| {
+                state.candidates.last().is_some_and(|candidate| candidate.election.leads(model.now))
+            }),
+        ]
+    }
+
+    fn describe(&mut self, _: &State, action: &Action) -> TraceStep {
+        let fault = self.is_fault(action).then(|| "fault".to_owned());
+        let text = format!("{action:?}");
+        TraceStep { action: text.clone(), text, fault, ..TraceStep::default() }
+    }
+}
+
+/// Makes states equal that behave alike: versions count only by which is newer, and what is over is over.
+fn normalize(state: &mut State, now: Instant, timing: Timing) {
+    let mut leases: Vec<&mut Lease> = state.lease.iter_mut().collect();
+    for candidate in &mut state.candidates {
+        candidate.election.forget_what_is_over(now, timing);
+        leases.extend(candidate.election.leases_mut());
+        let message = &mut candidate.message;
+        if let Some(Message::Request(Ask::Hold(lease)) | Message::Reply(Answer::Lease(lease))) = message {
+            leases.push(lease);
+        }
+        if let Some((_, Ask::Hold(lease))) = &mut candidate.late {
+            leases.push(lease);
+        }
+    }
+    let version = |lease: &Lease| lease.version.parse::<u32>().expect("a number");
+    let mut versions: Vec<u32> = leases.iter().map(|lease| version(lease)).collect();
+    versions.sort_unstable();
+    versions.dedup();
+    for lease in leases {
+        let rank = versions.binary_search(&version(lease)).expect("it is one of them");
+        lease.version = (rank + 1).to_string();
+    }
+}
+
+/// Checks some candidates with some faults: how many states there are, all of them good.
+fn check(count: usize, faults: Faults) -> usize {
+    let found = explore(&Candidates::new(count, faults), &Options::default());
+    assert!(found.holds(), "{:?} {:?}", found.ended, found.violation);
+    found.states
+}
+
+#[test]
+fn two_never_lead_together_however_slow_the_messages() {
+    assert_eq!(check(2, Faults { stalls: 4, ..Faults::default() }), 14_478);
+}
+
+#[test]
+fn two_never_lead_together_with_a_message_that_arrives_late() {
+    assert_eq!(check(2, Faults { stalls: 2, timeouts: 1, crashes: 0 }), 38_489);
+}
+
+#[test]
+fn two_never_lead_together_when_one_forgets_everything() {
+    assert_eq!(check(2, Faults { stalls: 1, timeouts: 0, crashes: 1 }), 16_899);
+}
+
+#[test]
+fn three_never_lead_together() {
+    assert_eq!(check(3, Faults { stalls: 1, ..Faults::default() }), 43_357);
+}
+
+#[test]
+fn a_lease_that_is_shorter_than_a_leader_acts_is_found_out() {
+    let mut candidates = Candidates::new(2, Faults { stalls: 4, ..Faults::default() });
+    candidates.timing.lease_duration = Duration::from_secs(1);
+    let found = explore(&candidates, &Options::default());
+    assert!(matches!(found.violation, Some(engine::Violation::Always { .. })), "{:?}", found.violation);
+}
