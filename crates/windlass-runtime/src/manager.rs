@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use windlass::{Controller, Machine, Service};
 
+use crate::operations::leader::LeaderSettings;
 use crate::operations::metrics::Metrics;
 use crate::ownership::{Everything, Ownership};
 use crate::queue::QueueSettings;
@@ -50,6 +51,7 @@ pub struct Manager {
     pub(crate) endpoints: Option<SocketAddr>,
     pub(crate) events: bool,
     pub(crate) preflight: bool,
+    pub(crate) leader: Option<LeaderSettings>,
 }
 
 impl Default for Manager {
@@ -75,6 +77,7 @@ impl Manager {
             endpoints: None,
             events: true,
             preflight: true,
+            leader: None,
         }
     }
 
@@ -166,6 +169,13 @@ impl Manager {
     /// does if nothing is said. What is missing stops nothing.
     pub fn preflight(mut self, ask: bool) -> Self {
         self.preflight = ask;
+        self
+    }
+
+    /// Of all processes with the same lease only one works, and another takes over when it ends or cannot be reached.
+    /// Without this, every process works.
+    pub fn leader_election(mut self, settings: LeaderSettings) -> Self {
+        self.leader = Some(settings);
         self
     }
 

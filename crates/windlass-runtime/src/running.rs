@@ -11,24 +11,26 @@ use tokio::time::timeout;
 use windlass::{Controller, KindInfo};
 
 use crate::api::Api;
+use crate::crew::Crew;
 use crate::driver::Driver;
 use crate::handle::Handle;
 use crate::inbox::Inbox;
 use crate::manager::Manager;
 use crate::operations::endpoints::Endpoints;
 use crate::operations::events::Recorder;
+use crate::operations::leader::{Leadership, Leading};
 use crate::operations::metrics::Metrics;
 use crate::operations::permissions::Scope;
 use crate::operations::preflight::preflight;
 use crate::start_error::StartError;
 use crate::watch::{Listener, Selection, Watch, Watches, follow};
-use crate::worker::Crew;
 
 /// A manager that runs. Dropped, it ends at once, in the middle of whatever it does.
 pub struct Running {
     handle: Handle,
     endpoints: Option<Endpoints>,
     recorder: Option<Recorder>,
+    leadership: Option<Leadership>,
     grace: Duration,
     working: JoinSet<()>,
     /// Watches, and what else goes on beside the work.
@@ -54,6 +56,10 @@ impl Running {
             tracing::warn!(grace = ?self.grace, "some reconciles did not finish in time; they are dropped");
             self.working.shutdown().await;
         }
+        // Only now may another process begin.
+        if let Some(leadership) = self.leadership {
+            leadership.shutdown().await;
+        }
         self.beside.shutdown().await;
         if let Some(recorder) = self.recorder {
             recorder.shutdown().await;
@@ -70,13 +76,20 @@ pub(crate) async fn start(manager: Manager) -> Result<Running, StartError> {
     let api = api(manager.client.clone(), &manager.metrics).await?;
     let mut beside = JoinSet::new();
     if manager.preflight {
-        let scope = Scope { namespaces: manager.namespace.iter().cloned().collect(), ..Scope::default() };
+        let lease_namespace = manager.leader.as_ref().map(|leader| leader.namespace.clone());
+        let scope = Scope { namespaces: manager.namespace.iter().cloned().collect(), lease_namespace };
         beside.spawn(tell_what_is_missing(api.clone(), manager.controllers.clone(), scope));
     }
     let recorder = manager.events.then(|| Recorder::start(Arc::new(api.clone()), &instance()));
+    let leadership = match manager.leader.clone() {
+        None => None,
+        Some(settings) => Some(Leadership::start(Arc::new(api.clone()), settings, manager.metrics.clone())?),
+    };
     let watches = Arc::new(Watches::new(api));
     let (stop, stopping) = watch::channel(false);
-    let (crews, workers) = crews(&manager, &watches, recorder.as_ref(), &stopping)?;
+    let leading = leadership.as_ref().map(Leadership::leading);
+    let common = Common { watches: &watches, recorder: recorder.as_ref(), leading, stopping };
+    let (crews, workers) = crews(&manager, common)?;
     let Manager { metrics, endpoints, grace, .. } = manager;
     let handle = Handle::new(Arc::clone(&watches), workers, metrics.clone(), stop);
     let endpoints = match endpoints {
@@ -89,7 +102,7 @@ pub(crate) async fn start(manager: Manager) -> Result<Running, StartError> {
     }
     let mut working = JoinSet::new();
     crews.into_iter().for_each(|crew| drop(working.spawn(crew.work())));
-    Ok(Running { handle, endpoints, recorder, grace, working, beside })
+    Ok(Running { handle, endpoints, recorder, leadership, grace, working, beside })
 }
 
 /// Controllers of one name would take each other's outputs for their own.
@@ -131,13 +144,17 @@ async fn tell_what_is_missing(api: Api, controllers: Vec<Controller>, scope: Sco
 /// What changes how many work for a controller, by its name.
 type Workers = BTreeMap<String, watch::Sender<usize>>;
 
+/// What all controllers of a process share.
+struct Common<'a> {
+    watches: &'a Arc<Watches>,
+    recorder: Option<&'a Recorder>,
+    leading: Option<Leading>,
+    stopping: watch::Receiver<bool>,
+}
+
 /// Everything that one controller needs to work, for each.
-fn crews(
-    manager: &Manager,
-    watches: &Arc<Watches>,
-    recorder: Option<&Recorder>,
-    stopping: &watch::Receiver<bool>,
-) -> Result<(Vec<Crew>, Workers), StartError> {
+fn crews(manager: &Manager, common: Common<'_>) -> Result<(Vec<Crew>, Workers), StartError> {
+    let Common { watches, recorder, leading, stopping } = common;
     let driver = Driver::new(Arc::clone(watches), Arc::clone(&manager.services), manager.time_limit);
     let (mut crews, mut workers) = (Vec::new(), Workers::new());
     for controller in manager.controllers.iter().cloned() {
@@ -153,6 +170,7 @@ fn crews(
             inbox,
             driver: driver.clone(),
             events,
+            leading: leading.clone(),
             workers: receiver,
             stopping: stopping.clone(),
         });

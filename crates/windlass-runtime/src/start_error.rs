@@ -1,6 +1,7 @@
 //! Why a manager cannot start.
 
 use crate::operations::endpoints::ListenError;
+use crate::operations::leader::SettingsError;
 
 /// Why a manager cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +39,9 @@ pub enum StartError {
     /// The endpoints cannot be served.
     #[error(transparent)]
     Listen(#[from] ListenError),
+    /// The settings of the leader election cannot work.
+    #[error(transparent)]
+    Leader(#[from] SettingsError),
     /// Signals cannot be caught.
     #[error("signals cannot be caught: the process could not be stopped in good order")]
     Signals(#[source] std::io::Error),

@@ -1,90 +1,37 @@
-//! Takes what is due from the queue of a controller, has it reconciled, and says how it ended.
+//! One reconcile: driven, counted, told, and reported to the queue.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Instant;
 
 use futures::FutureExt;
-use futures::future::join_all;
-use tokio::sync::watch;
-use tokio::task::JoinSet;
-use tokio::time::sleep_until;
 use tracing::Instrument;
 use windlass::{Bug, Ended, KindInfo, ObjectRef, Verdict};
 
 use crate::driver::{Driven, Driver, End};
 use crate::inbox::Inbox;
 use crate::operations::events::{Events, Regarding};
-use crate::queue::{Finished, Next, Work};
-use crate::watch::Watch;
+use crate::queue::{Finished, Work};
 
-/// One controller at work.
-pub(crate) struct Crew {
-    pub(crate) inbox: Arc<Inbox>,
-    pub(crate) driver: Driver,
-    /// The watches that must have told all there is before the first reconcile: it would take what it does not see
-    /// for missing.
-    pub(crate) watches: Vec<Arc<Watch>>,
-    /// Where Kubernetes Events go, if they are published.
-    pub(crate) events: Option<Events>,
-    /// How many reconciles may be active at a time.
-    pub(crate) workers: watch::Receiver<usize>,
-    /// Becomes true when no further reconcile is to start.
-    pub(crate) stopping: watch::Receiver<bool>,
+/// An object that was taken from the queue. If nobody says how its reconcile finished, it was dropped in the middle,
+/// and is due again.
+struct Taken<'a> {
+    inbox: &'a Inbox,
+    key: &'a ObjectRef,
+    finished: Finished,
 }
 
-impl Crew {
-    /// Works until it is stopped, and lets active reconciles finish.
-    pub(crate) async fn work(mut self) {
-        let mut stopping = self.stopping.clone();
-        tokio::select! {
-            _ = join_all(self.watches.iter().map(|watch| watch.state.synced())) => {}
-            () = stopped(&mut stopping) => return,
-        }
-        tracing::info!(controller = self.inbox.controller.name(), "its watches are synced; it starts");
-        let mut active = JoinSet::new();
-        loop {
-            let limit = *self.workers.borrow_and_update();
-            self.inbox.metrics.set_workers(limit);
-            let until = self.start_what_is_due(&mut active, limit);
-            tokio::select! {
-                () = self.inbox.filled.notified() => {}
-                () = sleep_until(until.unwrap_or_else(Instant::now).into()), if until.is_some() => {}
-                Some(_) = active.join_next() => {}
-                Ok(()) = self.workers.changed() => {}
-                () = stopped(&mut stopping) => break,
-            }
-        }
-        while active.join_next().await.is_some() {}
-    }
-
-    /// Starts reconciles as long as there is work and room; returns when to look again, if the time makes more due.
-    fn start_what_is_due(&self, active: &mut JoinSet<()>, limit: usize) -> Option<Instant> {
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
         let now = tokio::time::Instant::now().into_std();
-        while active.len() < limit {
-            let next = self.inbox.queue().next(now);
-            match next {
-                Next::Take(work) => {
-                    let (inbox, driver) = (Arc::clone(&self.inbox), self.driver.clone());
-                    active.spawn(reconcile(inbox, driver, self.events.clone(), work));
-                }
-                Next::WaitUntil(until) => return Some(until),
-                Next::Idle => return None,
-            }
-        }
-        None
+        self.inbox.queue().finished(self.key, self.finished, now);
     }
 }
 
-/// Waits until no further reconcile is to start.
-pub(crate) async fn stopped(stopping: &mut watch::Receiver<bool>) {
-    // If whoever could stop this is gone, it is stopped.
-    let _ = stopping.wait_for(|stopping| *stopping).await;
-}
-
-async fn reconcile(inbox: Arc<Inbox>, driver: Driver, events: Option<Events>, work: Work) {
+/// Reconciles what was taken from the queue, and says how it ended.
+pub(crate) async fn reconcile(inbox: Arc<Inbox>, driver: Driver, events: Option<Events>, work: Work) {
     let (controller, key) = (inbox.controller.name(), &work.key);
     let span = tracing::info_span!("reconcile", controller, object = %key, causes = %work.causes, attempt = work.attempt);
+    let mut taken = Taken { inbox: &inbox, key, finished: Finished::Failed };
     let running = inbox.metrics.started(&work);
     let start = tokio::time::Instant::now();
     let driving = driver.drive(&inbox.controller, key, work.create_missing);
@@ -105,8 +52,10 @@ async fn reconcile(inbox: Arc<Inbox>, driver: Driver, events: Option<Events>, wo
         }
     };
     inbox.metrics.finished(finished, start.elapsed());
+    taken.finished = finished;
+    // Who sees an object leave the queue must find its reconcile counted, and no longer active.
     drop(running);
-    inbox.queue().finished(key, finished, tokio::time::Instant::now().into_std());
+    drop(taken);
 }
 
 /// Counts and tells how a reconcile ended.

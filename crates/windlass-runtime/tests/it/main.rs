@@ -4,6 +4,7 @@
 
 mod faults;
 mod kubernetes;
+mod leaders;
 mod machines;
 mod scenarios;
 mod support;

@@ -1,0 +1,133 @@
+//! Those who work for one controller: they take what is due as long as there is room, and as long as they may.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures::future::join_all;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::sleep_until;
+
+use crate::driver::Driver;
+use crate::inbox::Inbox;
+use crate::operations::events::Events;
+use crate::operations::leader::Leading;
+use crate::queue::Next;
+use crate::watch::Watch;
+use crate::worker::reconcile;
+
+/// One controller at work.
+pub(crate) struct Crew {
+    pub(crate) inbox: Arc<Inbox>,
+    pub(crate) driver: Driver,
+    /// The watches that must have told all there is before the first reconcile: it would take what it does not see
+    /// for missing.
+    pub(crate) watches: Vec<Arc<Watch>>,
+    /// Where Kubernetes Events go, if they are published.
+    pub(crate) events: Option<Events>,
+    /// Whether this process leads, if only the leader works.
+    pub(crate) leading: Option<Leading>,
+    /// How many reconciles may be active at a time.
+    pub(crate) workers: watch::Receiver<usize>,
+    /// Becomes true when no further reconcile is to start.
+    pub(crate) stopping: watch::Receiver<bool>,
+}
+
+/// Why no further reconciles start.
+enum Halt {
+    Stopped,
+    Deposed,
+}
+
+impl Crew {
+    /// Works until it is stopped, and lets active reconciles finish. While another process leads it waits; what is
+    /// active when that begins is dropped.
+    pub(crate) async fn work(mut self) {
+        let mut stopping = self.stopping.clone();
+        let mut leading = self.leading.take();
+        let controller = self.inbox.controller.name().to_owned();
+        tokio::select! {
+            _ = join_all(self.watches.iter().map(|watch| watch.state.synced())) => {}
+            () = stopped(&mut stopping) => return,
+        }
+        loop {
+            tokio::select! {
+                () = elected(&mut leading) => {}
+                () = stopped(&mut stopping) => return,
+            }
+            tracing::info!(controller, "its watches are synced; it starts");
+            let mut active = JoinSet::new();
+            let halt = tokio::select! {
+                () = self.take(&mut active) => Halt::Stopped,
+                () = stopped(&mut stopping) => Halt::Stopped,
+                () = deposed(&mut leading) => Halt::Deposed,
+            };
+            let finishing = async { while active.join_next().await.is_some() {} };
+            match halt {
+                Halt::Deposed => {
+                    tracing::warn!(controller, "another process leads; active reconciles are dropped")
+                }
+                Halt::Stopped => {
+                    tokio::select! {
+                        () = finishing => {}
+                        () = deposed(&mut leading) => {}
+                    }
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Takes work, for ever.
+    async fn take(&mut self, active: &mut JoinSet<()>) {
+        loop {
+            let limit = *self.workers.borrow_and_update();
+            self.inbox.metrics.set_workers(limit);
+            let until = self.start_what_is_due(active, limit);
+            tokio::select! {
+                () = self.inbox.filled.notified() => {}
+                () = sleep_until(until.unwrap_or_else(Instant::now).into()), if until.is_some() => {}
+                Some(_) = active.join_next() => {}
+                Ok(()) = self.workers.changed() => {}
+            }
+        }
+    }
+
+    /// Starts reconciles as long as there is work and room; returns when to look again, if the time makes more due.
+    fn start_what_is_due(&self, active: &mut JoinSet<()>, limit: usize) -> Option<Instant> {
+        let now = tokio::time::Instant::now().into_std();
+        while active.len() < limit {
+            let next = self.inbox.queue().next(now);
+            match next {
+                Next::Take(work) => {
+                    let (inbox, driver) = (Arc::clone(&self.inbox), self.driver.clone());
+                    active.spawn(reconcile(inbox, driver, self.events.clone(), work));
+                }
+                Next::WaitUntil(until) => return Some(until),
+                Next::Idle => return None,
+            }
+        }
+        None
+    }
+}
+
+/// Waits until no further reconcile is to start.
+async fn stopped(stopping: &mut watch::Receiver<bool>) {
+    // If whoever could stop this is gone, it is stopped.
+    let _ = stopping.wait_for(|stopping| *stopping).await;
+}
+
+/// Waits until this process may work.
+async fn elected(leading: &mut Option<Leading>) {
+    if let Some(leading) = leading {
+        leading.begin().await;
+    }
+}
+
+/// Waits until this process may not work any more.
+async fn deposed(leading: &mut Option<Leading>) {
+    match leading {
+        Some(leading) => leading.end().await,
+        None => std::future::pending().await,
+    }
+}
