@@ -115,3 +115,62 @@ async fn collect(response: http::Response<Body>) -> Result<Answered, Status> {
     let body: Bytes = body.collect().await.map_err(|error| failure::of_client(&error))?.to_bytes();
     Ok(Answered::new(&head, body))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use serde_json::json;
+    use windlass::model::{Reason, ResourceId, Verb};
+
+    use super::*;
+
+    /// A server that is busy for so many requests, and what it has counted.
+    fn busy(times: u32, retry_after: &'static str) -> (Api, Arc<AtomicU32>) {
+        let asked = Arc::new(AtomicU32::new(0));
+        let counter = Arc::clone(&asked);
+        let service = tower::service_fn(move |_: http::Request<Body>| {
+            let busy = counter.fetch_add(1, Ordering::Relaxed) < times;
+            let response = http::Response::builder().status(if busy { 429 } else { 200 });
+            let response = if busy { response.header("Retry-After", retry_after) } else { response };
+            let body = json!({"kind": "ConfigMap", "metadata": {"name": "a"}}).to_string();
+            async move { response.body(Body::from(body.into_bytes())) }
+        });
+        (Api::new(kube::Client::new(service, "default")), asked)
+    }
+
+    fn get() -> Request {
+        Request::new(Verb::Get, ResourceId::new("", "v1", "configmaps")).in_namespace("default").named("a")
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_busy_server_is_asked_again_when_it_says() {
+        let (api, asked) = busy(2, "3");
+        let start = tokio::time::Instant::now();
+        assert_eq!(api.perform(&get()).await.code, 200);
+        assert_eq!((asked.load(Ordering::Relaxed), start.elapsed().as_secs()), (3, 6));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_stays_busy_is_left_alone() {
+        let (api, asked) = busy(100, "1");
+        let response = api.perform(&get()).await;
+        assert_eq!(response.failure().and_then(|status| status.reason), Some(Reason::TooManyRequests));
+        assert_eq!(asked.load(Ordering::Relaxed), TRIES_MAX);
+        let (api, asked) = busy(100, "3600");
+        assert_eq!(api.perform(&get()).await.code, 429);
+        assert_eq!(asked.load(Ordering::Relaxed), 1);
+    }
+
+    #[tokio::test]
+    async fn a_server_that_cannot_be_reached_is_a_status() {
+        let refuse = |_: http::Request<Body>| async {
+            Err::<http::Response<Body>, _>(std::io::Error::other("nobody listens"))
+        };
+        let api = Api::new(kube::Client::new(tower::service_fn(refuse), "default"));
+        let response = api.perform(&get()).await;
+        let status = response.failure().expect("a failure");
+        assert_eq!((status.code, status.reason), (503, Some(Reason::ServiceUnavailable)));
+        assert!(status.message.ends_with("nobody listens"), "{}", status.message);
+    }
+}

@@ -3,6 +3,7 @@
 mod cached;
 mod memo;
 mod skip;
+mod states;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +11,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
+use tracing::{Instrument, Span};
 use windlass::model::{Body, Reason, Request, Response, Status, Verb, object};
 use windlass::{Answer, Ask, Bug, CallError, Controller, Ended, KindInfo, ObjectRef, Shortcut, Step};
 
@@ -20,6 +22,7 @@ use crate::watch::Watches;
 
 use memo::Memo;
 use skip::Applying;
+use states::States;
 
 /// After its time is over, a reconcile may still say so in the status of its parent. This takes no longer than so.
 const LAST_WORDS: Duration = Duration::from_secs(10);
@@ -100,7 +103,8 @@ impl Driver {
             if Instant::now() >= deadline + LAST_WORDS {
                 break End::TimedOut;
             }
-            answers = join_all(asks.iter().map(|ask| self.perform_in_time(ask, deadline, &memo))).await;
+            let performed = asks.iter().map(|ask| self.perform_in_time(ask, deadline, &memo));
+            answers = join_all(performed).instrument(states.span()).await;
             exchanges.push(Exchange { asks, answers: answers.clone() });
         };
         Driven { end, states: states.finish(), exchanges }
@@ -134,7 +138,8 @@ impl Driver {
         match ask {
             Ask::Api { request, shortcut } => Answer::Api(self.request(request, *shortcut, memo).await),
             Ask::Call { service, request } => {
-                Answer::Call(self.services.call(service, request.clone()).await)
+                let span = tracing::info_span!("call", service);
+                Answer::Call(self.services.call(service, request.clone()).instrument(span).await)
             }
             Ask::Now => Answer::Now(now()),
         }
@@ -161,7 +166,7 @@ impl Driver {
 
     /// Sends a request, and puts what a write is answered with into the cache.
     async fn send(&self, request: &Request, memo: &Memo) -> Response {
-        let answered = self.api.answered(request).await;
+        let answered = self.api.answered(request).instrument(request_span(request)).await;
         let response = api::read(request, &answered);
         if !request.verb.is_write() || request.options.dry_run || response.failure().is_some() {
             return response;
@@ -185,32 +190,8 @@ impl Driver {
     }
 }
 
-/// How long each state took.
-#[derive(Default)]
-struct States {
-    current: Option<(String, Instant)>,
-    finished: Vec<(String, Duration)>,
-}
-
-impl States {
-    fn enter(&mut self, state: String) {
-        if self.current.as_ref().is_some_and(|(current, _)| *current == state) {
-            return;
-        }
-        self.leave();
-        self.current = Some((state, Instant::now()));
-    }
-
-    fn leave(&mut self) {
-        let Some((state, since)) = self.current.take() else { return };
-        // What stands in brackets is the framework's own work around the states.
-        if !state.starts_with('(') {
-            self.finished.push((state, since.elapsed()));
-        }
-    }
-
-    fn finish(mut self) -> Vec<(String, Duration)> {
-        self.leave();
-        self.finished
-    }
+fn request_span(request: &Request) -> Span {
+    let Request { verb, resource, namespace, name, subresource, .. } = request;
+    let (verb, resource) = (verb.name(), &resource.plural);
+    tracing::info_span!("request", verb, resource, namespace, name, subresource)
 }

@@ -4,6 +4,8 @@ mod backoff;
 mod events;
 mod follow;
 mod state;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
