@@ -4,7 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use futures::FutureExt;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use windlass::model::watch::WatchOptions;
 use windlass::model::{Reason, Status};
 
@@ -18,6 +18,10 @@ use super::{Backoff, Watch};
 const PAGE_SIZE: u64 = 500;
 /// The server ends a watch after this time, so that a connection that died unnoticed is found out.
 const WATCH_SECONDS: u64 = 290;
+/// So long may a page of a list take.
+const LIST_PATIENCE: Duration = Duration::from_secs(60);
+/// A watch that says nothing for so long, and does not end either, has lost its connection.
+const WATCH_PATIENCE: Duration = Duration::from_secs(WATCH_SECONDS + 30);
 /// A watch that was up for so long has not failed, even if it had nothing to tell.
 const LONG_ENOUGH: Duration = Duration::from_secs(10);
 const FIRST_WAIT: Duration = Duration::from_millis(500);
@@ -90,7 +94,7 @@ async fn list(api: &Api, watch: &Watch) -> Result<(), Broken> {
     request.options.limit = PAGE_SIZE;
     let mut items = Vec::new();
     let version = loop {
-        let answered = api.answered(&request).await;
+        let answered = timeout(LIST_PATIENCE, api.answered(&request)).await.map_err(|_| silent())?;
         if !answered.is_success() {
             return Err(broken(of_answer(&answered)));
         }
@@ -120,10 +124,12 @@ async fn watch_once(api: &Api, watch: &Watch, backoff: &mut Backoff) -> Result<(
         allow_bookmarks: true,
         timeout_seconds: Some(WATCH_SECONDS),
     };
-    let mut lines = api.watch(&watch.selection.request(), &options).await.map_err(broken)?;
+    let request = watch.selection.request();
+    let begun = timeout(LIST_PATIENCE, api.watch(&request, &options)).await.map_err(|_| silent())?;
+    let mut lines = begun.map_err(broken)?;
     watch.state.set_error(None);
     let started = Instant::now();
-    while let Some(line) = lines.next().await {
+    while let Some(line) = timeout(WATCH_PATIENCE, lines.next()).await.map_err(|_| silent())? {
         let event = events::event(&line.map_err(broken)?, &watch.kind).map_err(unreadable)?;
         perform(watch, event)?;
         backoff.reset();
@@ -153,6 +159,12 @@ fn perform(watch: &Watch, event: Event) -> Result<(), Broken> {
 fn broken(status: Status) -> Broken {
     let expired = status.code == 410 || matches!(status.reason, Some(Reason::Gone | Reason::Expired));
     if expired { Broken::Expired } else { Broken::Failed(status.into()) }
+}
+
+/// Nothing came back.
+fn silent() -> Broken {
+    let message = "the API server does not answer";
+    Broken::Failed(Status::failure(504, Reason::Timeout, message).into())
 }
 
 fn unreadable(why: String) -> Broken {

@@ -33,6 +33,11 @@ fn scripted(script: &Script) -> (Api, Asked) {
     (Api::new(kube::Client::new(service, "default")), asked)
 }
 
+fn kind() -> KindInfo {
+    let resource = ResourceId::new("", "v1", "configmaps");
+    KindInfo { resource, kind: "ConfigMap".to_owned(), namespaced: true }
+}
+
 fn object(name: &str, version: u64) -> Value {
     json!({"metadata": {"name": name, "namespace": "default", "uid": name, "resourceVersion": version.to_string()}})
 }
@@ -77,8 +82,7 @@ fn watch_from(version: u64) -> &'static str {
 async fn followed(script: Script) -> (Vec<String>, WatchState) {
     let (api, asked) = scripted(&script);
     let watches = Watches::new(api.clone());
-    let resource = ResourceId::new("", "v1", "configmaps");
-    let kind = KindInfo { resource, kind: "ConfigMap".to_owned(), namespaced: true };
+    let kind = kind();
     let diary = Arc::new(Diary::default());
     let listener: Arc<dyn Listener> = Arc::<Diary>::clone(&diary);
     let watch = watches.add(&kind, Selection::whole(&kind, None), listener).expect("no selector");
@@ -126,6 +130,22 @@ async fn a_lost_history_is_listed_again_and_only_news_are_told() {
     ])
     .await;
     assert_eq!(told, ["+a*", "+b*", "-a", "+c", "+b"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_says_nothing_is_asked_again() {
+    let (api, asked) = scripted(&Vec::new());
+    let kind = kind();
+    let watches = Watches::new(api.clone());
+    let watch =
+        watches.add(&kind, Selection::whole(&kind, None), Arc::new(Diary::default())).expect("no selector");
+    tokio::select! {
+        () = follow(&api, &watch) => {}
+        () = tokio::time::sleep(Duration::from_secs(300)) => {}
+    }
+    assert!((3..=5).contains(&asked.lock().expect("nobody panicked").len()));
+    let error = watch.state.get().error;
+    assert_eq!(error.as_deref(), Some("cannot watch configmaps: the API server does not answer"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{DeleteParams, ObjectMeta, PostParams};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use tokio::sync::Barrier;
 use two_configmaps::{Pair, PairSpec, config_map};
 use windlass::{
@@ -244,5 +246,54 @@ async fn a_watched_object_makes_its_parent_and_a_panic_ends_no_watch() {
     eventually("p is made", async || cluster.pairs().get_opt("p").await.expect("an answer").is_some()).await;
     eventually("p", async || condition(cluster, "p").await == "True Done").await;
     assert_eq!(rig.sum_of("controller_runtime_reconcile_panics_total"), 1);
+    rig.running.stop().await;
+}
+
+/// Asks for a quantity in other words than the server's.
+struct Limited;
+
+impl Machine for Limited {
+    type Parent = Pair;
+    type State = Only;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.output::<Deployment>();
+    }
+
+    async fn run(&self, _: Only, cx: &Cx<Pair>) -> Outcome<Only> {
+        let labels = json!({"app": cx.name()});
+        let container = json!({"name": "main", "image": "image", "resources": {"limits": {"cpu": "1000m"}}});
+        let template = json!({"metadata": {"labels": labels}, "spec": {"containers": [container]}});
+        let spec = json!({"selector": {"matchLabels": labels}, "template": template});
+        let deployment = json!({"metadata": {"name": cx.name()}, "spec": spec});
+        cx.ensure(serde_json::from_value::<Deployment>(deployment).expect("a Deployment"));
+        done()
+    }
+}
+
+#[tokio::test]
+async fn what_the_server_writes_in_other_words_is_sent_once() {
+    let embedded = Embedded::start().await;
+    let (cluster, tap) = (&embedded.cluster, Tap::new());
+    let running = manager(cluster, &tap).controller(Limited).start().await.expect("it starts");
+    let rig = Rig { running, tap };
+    cluster.create_pair("a").await;
+    eventually("a", async || condition(cluster, "a").await == "True Done").await;
+    rig.until_idle().await;
+    let before = rig.reconciles();
+    cluster.touch("a", "1").await;
+    rig.until_reconciled_after(before).await;
+    assert_eq!(rig.tap.count(|sent| sent.is_write() && sent.is_work()), 2, "the Deployment and the status");
+    rig.running.stop().await;
+    // The next process does not know that it was sent before, and sends it once.
+    let tap = Tap::new();
+    let running = manager(cluster, &tap).controller(Limited).start().await.expect("it starts");
+    let rig = Rig { running, tap };
+    for value in ["2", "3"] {
+        let before = rig.reconciles();
+        cluster.touch("a", value).await;
+        rig.until_reconciled_after(before).await;
+    }
+    assert_eq!(rig.tap.count(|sent| sent.is_write() && sent.is_work()), 1);
     rig.running.stop().await;
 }

@@ -1,11 +1,16 @@
 //! Watches: shared, resumed, begun again.
 
+use std::net::SocketAddr;
+
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use two_configmaps::{Pair, TwoConfigMaps, config_map};
 use windlass::{Cx, Declaration, Machine, Outcome, States, done};
+use windlass_runtime::Manager;
 
-use crate::support::{Embedded, Fault, Rig, Sent, Tap, eventually, manager};
+use crate::support::{Cluster, Embedded, Fault, Rig, Sent, Tap, eventually, manager};
 
 /// A second controller of the same kinds.
 struct Third;
@@ -142,4 +147,48 @@ async fn a_kind_that_is_installed_later_is_found() {
     cluster.create_pair("a").await;
     cluster.until_ready("a").await;
     rig.running.stop().await;
+}
+
+/// What a probe is answered.
+async fn probe(address: SocketAddr, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).await.expect("it listens");
+    let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.expect("it reads");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.expect("it answers");
+    answer
+}
+
+#[tokio::test]
+async fn readiness_names_the_watch_that_is_not_synced() {
+    let embedded = Embedded::start().await;
+    let (cluster, tap) = (&embedded.cluster, Tap::new());
+    tap.rule(|sent| if sent.target.contains("/configmaps") { Fault::Swallowed } else { Fault::None });
+    let manager = Manager::new().client(tap.on(&cluster.client)).controller(TwoConfigMaps);
+    let running = manager.endpoints(([127, 0, 0, 1], 0).into()).start().await.expect("it starts");
+    let address = running.endpoints().expect("they are served");
+    let pairs_synced = async || {
+        let states = running.handle().watches();
+        states.iter().any(|(selection, state)| selection.resource.plural == "pairs" && state.synced)
+    };
+    eventually("pairs are synced", pairs_synced).await;
+    let answer = probe(address, "/readyz").await;
+    assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
+    assert!(answer.contains("watch configmaps"), "{answer}");
+    assert!(probe(address, "/healthz").await.starts_with("HTTP/1.1 200"));
+    tap.no_rule();
+    // A list that is swallowed is sent again after a while, and by a new process at once.
+    running.stop().await;
+    let manager = Manager::new().client(tap.on(&cluster.client)).controller(TwoConfigMaps);
+    let running = manager.endpoints(([127, 0, 0, 1], 0).into()).start().await.expect("it starts");
+    running.handle().synced().await;
+    let answer = probe(running.endpoints().expect("they are served"), "/readyz").await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    // Without a namespace, it looks after all of them.
+    let other = Cluster::new(cluster.client.clone(), "other").await;
+    other.create_pair("a").await;
+    other.until_ready("a").await;
+    cluster.create_pair("a").await;
+    cluster.until_ready("a").await;
+    running.stop().await;
 }
