@@ -1,4 +1,4 @@
-//! What those who run a controller need: metrics, health, events, preflight, leader election.
+//! What those who run a controller need: metrics, health, events, preflight, leader election, traces.
 
 pub(crate) mod clock;
 pub mod endpoints;
@@ -8,6 +8,9 @@ pub mod metrics;
 mod perform;
 pub mod permissions;
 pub mod preflight;
+pub mod spans;
+#[cfg(feature = "otel")]
+pub mod telemetry;
 #[cfg(test)]
 mod test_server;
 

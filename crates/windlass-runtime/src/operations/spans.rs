@@ -1,0 +1,84 @@
+//! The spans of a reconcile: one for all of it, one for each state, one for each request.
+//!
+//! Logs show their fields with every line within them; with the feature `otel`, a collector of traces gets them too.
+
+use tracing::field::Empty;
+use tracing::{Span, info_span};
+use windlass::model::{Request, Response};
+
+use crate::queue::{Due, Finished, Work};
+
+/// The span of a reconcile. How it ended goes in by [`finished`].
+pub fn reconcile(controller: &str, work: &Work) -> Span {
+    info_span!(
+        "reconcile",
+        otel.name = format!("reconcile {controller}"),
+        otel.status_code = Empty,
+        controller,
+        object = %work.key,
+        causes = %work.causes,
+        due = due(work.due),
+        attempt = work.attempt,
+        waited_seconds = work.waited.as_secs_f64(),
+        result = Empty,
+    )
+}
+
+/// Says in the span of a reconcile how it ended.
+pub fn finished(span: &Span, finished: Finished) {
+    let result = match finished {
+        Finished::Done { .. } => "done",
+        Finished::Requeue { .. } => "requeue",
+        Finished::Failed => "failed",
+        Finished::Conflict => "conflict",
+        Finished::Terminal => "terminal",
+        Finished::Gone => "gone",
+    };
+    span.record("result", result);
+    if matches!(finished, Finished::Failed | Finished::Terminal) {
+        span.record("otel.status_code", "ERROR");
+    }
+}
+
+/// The span of a state, within that of its reconcile.
+pub fn state(reconcile: &Span, state: &str) -> Span {
+    info_span!(parent: reconcile, "state", otel.name = format!("state {state}"), state)
+}
+
+/// The span of a request, within that of its state. The answer goes in by [`answered`].
+pub fn request(state: &Span, request: &Request) -> Span {
+    let (verb, resource) = (request.verb.name(), &request.resource);
+    let object = [request.namespace.as_deref(), request.name.as_deref()];
+    let object: Vec<&str> = object.into_iter().flatten().collect();
+    info_span!(
+        parent: state,
+        "request",
+        otel.name = format!("{verb} {}", resource.plural),
+        otel.kind = "client",
+        otel.status_code = Empty,
+        verb,
+        group = resource.group,
+        version = resource.version,
+        resource = resource.plural,
+        subresource = request.subresource.as_deref().unwrap_or_default(),
+        object = object.join("/"),
+        http.response.status_code = Empty,
+    )
+}
+
+/// Says in the span of a request what was answered.
+pub fn answered(span: &Span, response: &Response) {
+    span.record("http.response.status_code", response.code);
+    // A conflict, or something that is not there, is news and not an error.
+    if response.code >= 500 {
+        span.record("otel.status_code", "ERROR");
+    }
+}
+
+fn due(due: Due) -> &'static str {
+    match due {
+        Due::Change => "change",
+        Due::Timer => "timer",
+        Due::Retry => "retry",
+    }
+}
