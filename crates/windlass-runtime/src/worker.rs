@@ -10,6 +10,7 @@ use windlass::{Bug, Ended, KindInfo, ObjectRef, Verdict};
 use crate::driver::{Driven, Driver, End};
 use crate::inbox::Inbox;
 use crate::operations::events::{Events, Regarding};
+use crate::operations::spans;
 use crate::queue::{Finished, Work};
 
 /// An object that was taken from the queue. If nobody says how its reconcile finished, it was dropped in the middle,
@@ -29,8 +30,8 @@ impl Drop for Taken<'_> {
 
 /// Reconciles what was taken from the queue, and says how it ended.
 pub(crate) async fn reconcile(inbox: Arc<Inbox>, driver: Driver, events: Option<Events>, work: Work) {
-    let (controller, key) = (inbox.controller.name(), &work.key);
-    let span = tracing::info_span!("reconcile", controller, object = %key, causes = %work.causes, attempt = work.attempt);
+    let key = &work.key;
+    let span = spans::reconcile(inbox.controller.name(), &work);
     let mut taken = Taken { inbox: &inbox, key, finished: Finished::Failed };
     let running = inbox.metrics.started(&work);
     let start = tokio::time::Instant::now();
@@ -52,6 +53,7 @@ pub(crate) async fn reconcile(inbox: Arc<Inbox>, driver: Driver, events: Option<
         }
     };
     inbox.metrics.finished(finished, start.elapsed());
+    spans::finished(&span, finished);
     taken.finished = finished;
     // Who sees an object leave the queue must find its reconcile counted, and no longer active.
     drop(running);

@@ -17,6 +17,7 @@ use windlass::{Answer, Ask, Bug, CallError, Controller, Ended, KindInfo, ObjectR
 
 use crate::api::{self, Api};
 use crate::operations::clock::now;
+use crate::operations::spans;
 use crate::services::Services;
 use crate::watch::Watches;
 
@@ -166,8 +167,10 @@ impl Driver {
 
     /// Sends a request, and puts what a write is answered with into the cache.
     async fn send(&self, request: &Request, memo: &Memo) -> Response {
-        let answered = self.api.answered(request).instrument(request_span(request)).await;
+        let span = spans::request(&Span::current(), request);
+        let answered = self.api.answered(request).instrument(span.clone()).await;
         let response = api::read(request, &answered);
+        spans::answered(&span, &response);
         if !request.verb.is_write() || request.options.dry_run || response.failure().is_some() {
             return response;
         }
@@ -188,10 +191,4 @@ impl Driver {
         }
         response
     }
-}
-
-fn request_span(request: &Request) -> Span {
-    let Request { verb, resource, namespace, name, subresource, .. } = request;
-    let (verb, resource) = (verb.name(), &resource.plural);
-    tracing::info_span!("request", verb, resource, namespace, name, subresource)
 }

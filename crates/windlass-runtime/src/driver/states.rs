@@ -5,6 +5,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tracing::Span;
 
+use crate::operations::spans;
+
 /// The states of one reconcile.
 #[derive(Default)]
 pub(super) struct States {
@@ -25,7 +27,7 @@ impl States {
             return;
         }
         self.leave();
-        let span = tracing::info_span!("state", state = name);
+        let span = spans::state(&Span::current(), &name);
         self.current = Some(State { name, since: Instant::now(), span });
     }
 
