@@ -60,13 +60,35 @@ fn list(watch: &Watch, request: &Request, memo: &Memo) -> Option<Response> {
     Some(Response { code: 200, body: Body::List(list), warnings: Vec::new() })
 }
 
-/// The owner that a selector demands.
+/// The owner that a selector demands: the cache has an index of these.
 fn owner(labels: &LabelSelector) -> Option<&str> {
     let LabelSelector::All(requirements) = labels else { return None };
     let by_owner = requirements.iter().find(|requirement| {
-        requirement.key == OWNER_LABEL
-            && requirement.operator == Operator::In
-            && requirement.values.len() == 1
+        let by_value =
+            matches!(requirement.operator, Operator::Equals | Operator::DoubleEquals | Operator::In);
+        requirement.key == OWNER_LABEL && by_value && requirement.values.len() == 1
     })?;
     by_owner.values.first().map(String::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_index_is_used_where_one_owner_is_wanted() {
+        for (selector, expected) in [
+            ("windlass.dev/controller=c,windlass.dev/owner=ns.p", Some("ns.p")),
+            ("windlass.dev/owner==ns.p", Some("ns.p")),
+            ("windlass.dev/owner in (ns.p)", Some("ns.p")),
+            ("windlass.dev/owner in (ns.p,ns.q)", None),
+            ("windlass.dev/owner!=ns.p", None),
+            ("windlass.dev/owner", None),
+            ("other=ns.p", None),
+            ("", None),
+        ] {
+            let labels = LabelSelector::parse(selector).expect("a selector");
+            assert_eq!(owner(&labels), expected, "{selector}");
+        }
+    }
 }
