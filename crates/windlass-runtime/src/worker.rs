@@ -52,6 +52,7 @@ pub(crate) async fn reconcile(inbox: Arc<Inbox>, driver: Driver, events: Option<
             Finished::Failed
         }
     };
+    spans::finished(&span, finished);
     inbox.metrics.finished(finished, start.elapsed());
     spans::finished(&span, finished);
     taken.finished = finished;

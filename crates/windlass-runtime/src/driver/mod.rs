@@ -139,7 +139,7 @@ impl Driver {
         match ask {
             Ask::Api { request, shortcut } => Answer::Api(self.request(request, *shortcut, memo).await),
             Ask::Call { service, request } => {
-                let span = tracing::info_span!("call", service);
+                let span = spans::call(&Span::current(), service);
                 Answer::Call(self.services.call(service, request.clone()).instrument(span).await)
             }
             Ask::Now => Answer::Now(now()),

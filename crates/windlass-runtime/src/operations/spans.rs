@@ -45,11 +45,14 @@ pub fn state(reconcile: &Span, state: &str) -> Span {
     info_span!(parent: reconcile, "state", otel.name = format!("state {state}"), state)
 }
 
+/// The span of a call to an external service, within that of its state.
+pub fn call(state: &Span, service: &str) -> Span {
+    info_span!(parent: state, "call", otel.name = format!("call {service}"), otel.kind = "client", service)
+}
+
 /// The span of a request, within that of its state. The answer goes in by [`answered`].
 pub fn request(state: &Span, request: &Request) -> Span {
     let (verb, resource) = (request.verb.name(), &request.resource);
-    let object = [request.namespace.as_deref(), request.name.as_deref()];
-    let object: Vec<&str> = object.into_iter().flatten().collect();
     info_span!(
         parent: state,
         "request",
@@ -61,7 +64,7 @@ pub fn request(state: &Span, request: &Request) -> Span {
         version = resource.version,
         resource = resource.plural,
         subresource = request.subresource.as_deref().unwrap_or_default(),
-        object = object.join("/"),
+        object = object_of(request),
         http.response.status_code = Empty,
     )
 }
@@ -73,6 +76,12 @@ pub fn answered(span: &Span, response: &Response) {
     if response.code >= 500 {
         span.record("otel.status_code", "ERROR");
     }
+}
+
+/// `namespace/name`, or as much of it as a request names.
+fn object_of(request: &Request) -> String {
+    let parts = [request.namespace.as_deref(), request.name.as_deref()];
+    parts.into_iter().flatten().collect::<Vec<&str>>().join("/")
 }
 
 fn due(due: Due) -> &'static str {

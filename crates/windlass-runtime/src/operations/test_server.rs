@@ -33,6 +33,12 @@ impl TestServer {
         TestServer { server, admin }
     }
 
+    /// A client with all rights.
+    #[cfg(feature = "otel")]
+    pub(crate) fn client(&self) -> kube::Client {
+        client(&self.server, None)
+    }
+
     /// A client that acts as this user.
     pub(crate) fn user(&self, name: &str) -> Arc<Api> {
         Arc::new(Api::new(client(&self.server, Some(name))))

@@ -12,18 +12,23 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
+use kube::CustomResourceExt;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::{KeyValue, any_value::Value};
 use opentelemetry_proto::tonic::trace::v1::{Span, span::SpanKind, status::StatusCode};
 use prost::Message;
+use serde_json::json;
 use tokio::net::TcpListener;
 use tracing_subscriber::Registry;
 use tracing_subscriber::layer::SubscriberExt;
+use two_configmaps::{Pair, TwoConfigMaps, pair};
 use windlass::model::{self, ResourceId, Status, Verb};
-use windlass::{Cause, ObjectRef};
+use windlass::{Cause, ObjectRef, to_value};
 
 use super::*;
+use crate::Manager;
 use crate::operations::spans;
+use crate::operations::test_server::TestServer;
 use crate::queue::{Causes, Changed, Due, Finished, Work};
 
 /// A collector that keeps what it is sent: the path, and the body.
@@ -55,9 +60,9 @@ impl Collector {
         Ok(Response::new(Full::default()))
     }
 
-    /// All spans by their names, and the name of the service that sent them.
-    fn spans(&self) -> (BTreeMap<String, Span>, String) {
-        let mut spans = BTreeMap::new();
+    /// All spans, and the name of the service that sent them.
+    fn spans(&self) -> (Vec<Span>, String) {
+        let mut spans = Vec::new();
         let mut service = String::new();
         for (path, body) in self.received.lock().expect("nobody panics").iter() {
             assert_eq!(path, "/v1/traces");
@@ -65,8 +70,7 @@ impl Collector {
             for of_resource in request.resource_spans {
                 let attributes = of_resource.resource.expect("a resource").attributes;
                 service = text(&attributes, "service.name");
-                let all = of_resource.scope_spans.into_iter().flat_map(|scope| scope.spans);
-                spans.extend(all.map(|span| (span.name.clone(), span)));
+                spans.extend(of_resource.scope_spans.into_iter().flat_map(|scope| scope.spans));
             }
         }
         (spans, service)
@@ -116,6 +120,7 @@ async fn a_collector_receives_a_reconcile_with_its_states_and_requests() {
     telemetry.shutdown().await;
     let (spans, service) = collector.spans();
     assert_eq!(service, "windlass-test");
+    let spans: BTreeMap<String, Span> = spans.into_iter().map(|span| (span.name.clone(), span)).collect();
     assert_eq!(spans.keys().collect::<Vec<_>>(), ["get configmaps", "reconcile pair", "state First"]);
     let (root, state, request) = (&spans["reconcile pair"], &spans["state First"], &spans["get configmaps"]);
     assert!(root.parent_span_id.is_empty());
@@ -136,6 +141,51 @@ async fn a_collector_receives_a_reconcile_with_its_states_and_requests() {
     for span in [root, request] {
         assert_eq!(span.status.as_ref().map(|status| status.code), Some(StatusCode::Error as i32));
     }
+}
+
+/// Waits until a pair is ready.
+async fn until_ready(server: &TestServer, name: &str) {
+    let pairs = ResourceId::new("example.windlass.dev", "v1", "pairs");
+    loop {
+        let get = model::Request::new(Verb::Get, pairs.clone()).in_namespace("default").named(name);
+        let pair = server.perform(get).await.to_value();
+        let conditions = pair["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        if conditions.iter().any(|condition| condition["type"] == "Ready" && condition["status"] == "True") {
+            return;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_running_manager_sends_its_spans() {
+    let (collector, server) = (Collector::default(), TestServer::start().await);
+    let address = collector.listen().await;
+    let telemetry = Telemetry::to("windlass-test", &format!("http://{address}")).expect("an address");
+    // All tasks of this test run on this thread, so this one subscriber sees all of their spans.
+    let subscribed = tracing::subscriber::set_default(Registry::default().with(telemetry.layer()));
+    let definitions = ResourceId::new("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+    server.create(definitions, "", json!(Pair::crd())).await;
+    let manager = Manager::new().client(server.client()).namespace("default").preflight(false);
+    let running = manager.controller(TwoConfigMaps).start().await.expect("it starts");
+    let pairs = ResourceId::new("example.windlass.dev", "v1", "pairs");
+    server.create(pairs, "default", to_value(&pair("a")).expect("a pair is an object")).await;
+    until_ready(&server, "a").await;
+    running.stop().await;
+    drop(subscribed);
+    telemetry.shutdown().await;
+    server.shutdown().await;
+    let (spans, _) = collector.spans();
+    let created = spans.iter().filter(|span| span.name == "patch configmaps");
+    let parent = |child: &Span| spans.iter().find(|span| span.span_id == child.parent_span_id);
+    let ways = created.map(|request| {
+        let state = parent(request).expect("a request has a state");
+        let reconcile = parent(state).expect("a state has a reconcile");
+        let code = text(&request.attributes, "http.response.status_code");
+        [state.name.as_str(), &reconcile.name, &text(&reconcile.attributes, "result"), &code].join(", ")
+    });
+    let reconcile = "reconcile two-configmaps, done, 201";
+    let expected = ["First", "Second"].map(|state| format!("state {state}, {reconcile}"));
+    assert_eq!(ways.collect::<Vec<_>>(), expected);
 }
 
 #[tokio::test]
