@@ -6,6 +6,7 @@ mod faults;
 mod kubernetes;
 mod leaders;
 mod machines;
+mod operations;
 mod scenarios;
 mod support;
 mod watches;
