@@ -54,7 +54,6 @@ pub(crate) async fn reconcile(inbox: Arc<Inbox>, driver: Driver, events: Option<
     };
     spans::finished(&span, finished);
     inbox.metrics.finished(finished, start.elapsed());
-    spans::finished(&span, finished);
     taken.finished = finished;
     // Who sees an object leave the queue must find its reconcile counted, and no longer active.
     drop(running);

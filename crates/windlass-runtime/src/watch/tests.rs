@@ -90,8 +90,8 @@ async fn followed(script: Script) -> (Vec<String>, WatchState) {
         while asked.lock().expect("nobody panicked").len() < script.len() {
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
-        // What was answered last is read within this.
-        tokio::time::sleep(Duration::from_secs(60)).await;
+        // What was answered last is read within this, and the next request is not given up yet.
+        tokio::time::sleep(Duration::from_secs(20)).await;
     };
     tokio::select! {
         () = follow(&api, &watch) => {}
