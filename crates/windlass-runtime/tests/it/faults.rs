@@ -128,3 +128,17 @@ async fn what_cannot_start_says_why() {
     let twice = refused(manager(cluster, &tap).controller(TwoConfigMaps).controller(TwoConfigMaps)).await;
     assert!(twice.starts_with("two controllers have the name \"two-configmaps\""), "{twice}");
 }
+
+#[tokio::test]
+async fn a_signal_ends_it_in_good_order() {
+    let embedded = Embedded::start().await;
+    let (cluster, tap) = (embedded.cluster.clone(), Tap::new());
+    let running = tokio::spawn(manager(&cluster, &tap).controller(TwoConfigMaps).run());
+    cluster.create_pair("a").await;
+    // It works, so signals are caught.
+    cluster.until_ready("a").await;
+    let process = std::process::id().to_string();
+    let sent = std::process::Command::new("kill").args(["-TERM", &process]).status();
+    assert!(sent.is_ok_and(|status| status.success()));
+    running.await.expect("no panic").expect("it started");
+}

@@ -13,7 +13,7 @@ use two_configmaps::{Pair, PairSpec, config_map};
 use windlass::{
     CallError, Cx, Declaration, Finalizer, Machine, ObjectRef, Outcome, Service, States, done, fail,
 };
-use windlass_runtime::ServiceClient;
+use windlass_runtime::{Ownership, ServiceClient};
 
 use crate::support::{Cluster, Embedded, Rig, Tap, eventually, manager};
 
@@ -296,4 +296,34 @@ async fn what_the_server_writes_in_other_words_is_sent_once() {
     }
     assert_eq!(rig.tap.count(|sent| sent.is_write() && sent.is_work()), 1);
     rig.running.stop().await;
+}
+
+/// One of two processes: that of the pairs whose names begin so.
+struct Beginning(&'static str);
+
+impl Ownership for Beginning {
+    fn is_mine(&self, controller: &str, parent: &ObjectRef) -> bool {
+        controller == "picky" && parent.name.starts_with(self.0)
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_this_process_s_is_left_alone() {
+    let embedded = Embedded::start().await;
+    let (cluster, tap) = (&embedded.cluster, Tap::new());
+    let start = async |beginning| {
+        let running = manager(cluster, &tap).ownership(Beginning(beginning)).controller(Picky).start().await;
+        Rig { running: running.expect("it starts"), tap: tap.clone() }
+    };
+    let one = start("a").await;
+    for name in ["b1", "a1"] {
+        cluster.create_pair(name).await;
+    }
+    eventually("a1", async || condition(cluster, "a1").await == "True Done").await;
+    one.until_idle().await;
+    assert_eq!(condition(cluster, "b1").await, "");
+    let two = start("b").await;
+    eventually("b1", async || condition(cluster, "b1").await == "True Done").await;
+    one.running.stop().await;
+    two.running.stop().await;
 }
