@@ -82,7 +82,6 @@ async fn describe_shows_a_series(cluster: &Cluster, kubernetes: &Kubernetes) {
     for _ in 0..5 {
         events.publish(&about, &Event::warning("Clashing", "somebody else writes this"));
     }
-    drop(events);
     recorder.shutdown().await;
     let mut kubectl = tokio::process::Command::new(kubernetes.kubectl());
     kubectl.arg("--kubeconfig").arg(kubernetes.kubeconfig()).args(["-n", &cluster.namespace]);

@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::{self, error::TrySendError};
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use windlass::Event;
@@ -37,6 +38,7 @@ const LAST_WRITES: Duration = Duration::from_secs(2);
 pub struct Recorder {
     sender: mpsc::Sender<Occurrence>,
     instance: Arc<str>,
+    closing: oneshot::Sender<()>,
     task: JoinHandle<()>,
     full: Arc<AtomicBool>,
 }
@@ -53,8 +55,9 @@ impl Recorder {
     /// Writes events through this API. `instance` tells processes apart: the name of the pod, or of the machine.
     pub fn start(api: Arc<dyn Perform>, instance: &str) -> Self {
         let (sender, receiver) = mpsc::channel(WAITING_MAX);
-        let task = tokio::spawn(record(api, receiver));
-        Recorder { sender, instance: instance.into(), task, full: Arc::default() }
+        let (closing, closed) = oneshot::channel();
+        let task = tokio::spawn(record(api, receiver, closed));
+        Recorder { sender, instance: instance.into(), closing, task, full: Arc::default() }
     }
 
     /// For the events of one controller.
@@ -65,7 +68,7 @@ impl Recorder {
 
     /// Writes what waits, if that does not take long, and ends. Events that are published later are lost.
     pub async fn shutdown(self) {
-        drop(self.sender);
+        let _ = self.closing.send(());
         let mut task = self.task;
         if timeout(LAST_WRITES, &mut task).await.is_err() {
             task.abort();
@@ -94,19 +97,29 @@ impl Events {
     }
 }
 
-/// Writes events until nobody can publish any more.
-async fn record(api: Arc<dyn Perform>, mut receiver: mpsc::Receiver<Occurrence>) {
+/// Writes events until it is to end, and then what still waits.
+async fn record(
+    api: Arc<dyn Perform>,
+    mut receiver: mpsc::Receiver<Occurrence>,
+    mut closed: oneshot::Receiver<()>,
+) {
     let mut ledger = Ledger::default();
+    let mut is_told = false;
     loop {
-        let wait = ledger.next_count().map(|due| due.saturating_duration_since(Instant::now()));
-        let received = match wait {
-            Some(wait) => timeout(wait, receiver.recv()).await,
-            None => Ok(receiver.recv().await),
-        };
-        let writes = match received {
-            Ok(Some(occurrence)) => ledger.observe(occurrence, Instant::now()).into_iter().collect(),
-            Ok(None) => break,
-            Err(_) => ledger.counts(Instant::now()),
+        let writes = tokio::select! {
+            received = receiver.recv() => match received {
+                Some(occurrence) => ledger.observe(occurrence, Instant::now()).into_iter().collect(),
+                None => break,
+            },
+            () = wait_for(ledger.next_count()) => ledger.counts(Instant::now()),
+            asked = &mut closed, if !is_told => {
+                is_told = true;
+                // A recorder that was dropped and not shut down leaves its task to those who publish.
+                if asked.is_ok() {
+                    receiver.close();
+                }
+                Vec::new()
+            }
         };
         for write in &writes {
             perform_write(&*api, write).await;
@@ -114,5 +127,13 @@ async fn record(api: Arc<dyn Perform>, mut receiver: mpsc::Receiver<Occurrence>)
     }
     for write in &ledger.last_counts() {
         perform_write(&*api, write).await;
+    }
+}
+
+/// Waits for a moment, or for ever.
+async fn wait_for(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment.into()).await,
+        None => std::future::pending().await,
     }
 }

@@ -121,7 +121,6 @@ async fn a_cluster_has_one_event_with_a_count() {
     for _ in 0..5 {
         pair.publish(&about, &Event::warning("Conflict", "somebody else writes this"));
     }
-    drop(pair);
     let all = written(&server, recorder).await;
     assert_eq!(all.len(), 1, "{all:#?}");
     let event = &all[0];
@@ -145,7 +144,6 @@ async fn long_texts_and_names_and_objects_without_a_namespace_are_accepted() {
     let node = Regarding::of(&nodes, &json!({ "metadata": { "name": "n".repeat(253), "uid": "u" } }));
     events.publish(&node, &Event::normal("R".repeat(300), "ü".repeat(3_000)));
     events.publish(&node, &Event::normal("", ""));
-    drop(events);
     let all = written(&server, recorder).await;
     assert_eq!(all.len(), 2, "{all:#?}");
     assert!(all.iter().all(|event| object::namespace(event) == "default"));
@@ -194,13 +192,25 @@ async fn who_publishes_neither_waits_nor_fails() {
 }
 
 #[tokio::test]
+async fn who_publishes_may_outlive_the_recorder() {
+    let server = TestServer::start().await;
+    let recorder = Recorder::start(server.admin.clone(), "host-1");
+    let pair = recorder.controller("pair");
+    drop(recorder);
+    for name in ["a", "b"] {
+        pair.publish(&regarding(&ObjectRef::new("default", name)), &Event::normal("Made", "x"));
+        while !server.list(events()).await.iter().any(|event| event["involvedObject"]["name"] == name) {}
+    }
+    server.shutdown().await;
+}
+
+#[tokio::test]
 async fn an_event_that_is_refused_is_given_up() {
     let server = TestServer::start().await;
     let recorder = Recorder::start(server.admin.clone(), "host-1");
     let events = recorder.controller("pair");
     events.publish(&regarding(&ObjectRef::new("no-such-namespace", "a")), &Event::normal("Made", "x"));
     events.publish(&regarding(&ObjectRef::new("default", "b")), &Event::normal("Made", "x"));
-    drop(events);
     let all = written(&server, recorder).await;
     assert_eq!(all.iter().map(|event| &event["involvedObject"]["name"]).collect::<Vec<_>>(), ["b"]);
     let list = Request::new(Verb::List, ResourceId::new("events.k8s.io", "v1", "events"));
