@@ -22,6 +22,8 @@ Tasks:
                         measure the checker against stateright, model by model; takes minutes unless --quick
   bench server [--seconds N] [--clients N] [--watchers N] [--objects N] [--quick] [--json]
                         measure the embedded server against kube-apiserver with etcd; takes minutes unless --quick
+  bench runtime [--parents N] [--clients N] [--rounds N] [--quick] [--json]
+                        measure the runtime against kube::runtime::Controller on kube-apiserver with etcd; takes minutes
   envtest               build kube-apiserver, etcd and kubectl unless they are there, and print where they are
   python                install the Python clients that tests use unless they are there, and print where they are
   conformance [--only NAME] [--against model,server,kubernetes] [--list] [--record]
@@ -114,7 +116,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Task> {
             Ok(Task::Bench(BenchPlan { name: (*name).to_owned(), arguments }))
         }
         ["bench", ..] => {
-            bail!("`bench` takes what to compare: cargo xtask bench check, or cargo xtask bench server")
+            bail!("`bench` takes what to compare: cargo xtask bench check, server or runtime")
         }
         [task @ ("ci" | "layering" | "test" | "envtest" | "python"), rest @ ..] => {
             bail!("`{task}` does not take `{}`; see cargo xtask --help", rest.join(" "))

@@ -10,6 +10,8 @@ use crate::process::{cargo, run as execute};
 
 /// The comparison that needs our program and a real API server.
 const SERVER: &str = "server";
+/// The comparison that needs a real API server.
+const RUNTIME: &str = "runtime";
 
 /// Builds the comparison and runs it with its own arguments.
 pub(crate) fn run(root: &Path, plan: &BenchPlan) -> Result<()> {
@@ -18,6 +20,8 @@ pub(crate) fn run(root: &Path, plan: &BenchPlan) -> Result<()> {
     if plan.name == SERVER {
         execute(cargo(root).args(["build", "--release", "--package", "windlass-cli"]))?;
         command.env("WINDLASS_PROGRAM", root.join("target/release/windlass"));
+    }
+    if plan.name == SERVER || plan.name == RUNTIME {
         command.env(envtest::VARIABLE, envtest::provide(root)?);
     }
     execute(cargo(&root.join("bench")).args(["build", "--release", "--bin", &plan.name]))?;

@@ -7,8 +7,8 @@ use anyhow::{Context, Result, bail};
 use conformance::target::Session;
 
 use crate::contestant::Contestant;
-use crate::load::{all, get, with_body};
 use crate::phases::config_map;
+use windlass_bench_load::{all, get, with_body};
 
 const PAGE: usize = 500;
 

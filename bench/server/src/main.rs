@@ -3,7 +3,6 @@
 
 mod contestant;
 mod large;
-mod load;
 mod phases;
 mod result;
 

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::Arguments;
 use crate::contestant::Contestant;
-use crate::load::{all, fan_out, get, rate, with_body};
+use windlass_bench_load::{all, fan_out, get, rate, with_body};
 
 const JSON: &str = "application/json";
 const APPLY: &str = "application/apply-patch+yaml";

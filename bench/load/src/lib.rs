@@ -10,8 +10,11 @@ use conformance::target::http::HttpTarget;
 
 /// Sends from some clients for a while, and returns how many requests were answered in a second.
 ///
-/// Each client has a connection, which is open before the time begins. Any answer but 200 and 201 ends it all.
-pub(crate) fn rate(
+/// Each client has a connection, which is open before the time begins.
+///
+/// # Errors
+/// An answer that is neither 200 nor 201 ends it all.
+pub fn rate(
     target: &HttpTarget,
     clients: usize,
     span: Duration,
@@ -53,7 +56,10 @@ pub(crate) fn rate(
 }
 
 /// Sends numbered requests, spread over some clients, and returns how long that took.
-pub(crate) fn all(
+///
+/// # Errors
+/// An answer that is neither 200 nor 201 ends it all.
+pub fn all(
     target: &HttpTarget,
     clients: usize,
     count: u64,
@@ -86,7 +92,10 @@ pub(crate) fn all(
 
 /// Watches with some watchers while something happens, until each has seen so many events; returns how long that took
 /// from the start of what happens.
-pub(crate) fn fan_out(
+///
+/// # Errors
+/// If a watch ends early, or what happens fails.
+pub fn fan_out(
     target: &HttpTarget,
     watchers: usize,
     path: &str,
@@ -121,12 +130,12 @@ pub(crate) fn fan_out(
 }
 
 /// A GET.
-pub(crate) fn get(path: &str) -> Sent {
+pub fn get(path: &str) -> Sent {
     Sent { method: "GET".to_owned(), path: path.to_owned(), ..Sent::default() }
 }
 
 /// A request with a body.
-pub(crate) fn with_body(method: &str, path: String, content_type: &str, body: String) -> Sent {
+pub fn with_body(method: &str, path: String, content_type: &str, body: String) -> Sent {
     Sent {
         method: method.to_owned(),
         path,

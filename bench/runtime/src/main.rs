@@ -1,0 +1,81 @@
+//! Measures the runtime against `kube::runtime::Controller`: the same controller, on the same API server, in turns.
+
+mod cluster;
+mod controllers;
+mod process;
+mod requests;
+mod result;
+mod rounds;
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+
+use cluster::Cluster;
+use controllers::Contestant;
+use result::Results;
+
+/// What serves when nobody waits for memory: the same for all contestants, since all are this program.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+/// Measures the runtime against `kube::runtime::Controller`.
+///
+/// Each contestant is a process of its own that makes two ConfigMaps and a status for each of many parents, which are
+/// there before it starts. Then every parent is touched in a way that changes nothing, and the process is started
+/// again. A bare client that sends the same writes shows what the API server can take.
+#[derive(Parser)]
+struct Arguments {
+    /// So many parents; may be given several times.
+    #[arg(long, value_name = "N", default_values_t = [1000, 5000])]
+    parents: Vec<u64>,
+    /// So many clients make the parents, touch them, and are the bare client.
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    clients: usize,
+    /// So many rounds; the median of each figure is shown.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    rounds: usize,
+    /// Everything short, to see that all is in order; the figures say little.
+    #[arg(long)]
+    quick: bool,
+    /// The result as JSON.
+    #[arg(long)]
+    json: bool,
+    /// Is a contestant, instead of measuring them.
+    #[arg(long, value_name = "CONTESTANT", hide = true, requires = "namespace")]
+    run: Option<Contestant>,
+    #[arg(long, hide = true)]
+    namespace: Option<String>,
+}
+
+fn main() -> Result<ExitCode> {
+    let mut arguments = Arguments::parse();
+    if let (Some(contestant), Some(namespace)) = (arguments.run, &arguments.namespace) {
+        tokio::runtime::Runtime::new()?.block_on(controllers::run(contestant, namespace))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if arguments.quick {
+        arguments.parents = vec![50];
+    }
+    let assets = conformance::kubernetes::assets().context("KUBEBUILDER_ASSETS is not set")?;
+    eprintln!("starting kube-apiserver and etcd");
+    let cluster = Cluster::start(&assets)?;
+    let mut results = Results::new(&arguments);
+    for parents in &arguments.parents {
+        for round in 0..arguments.rounds {
+            let namespace = |name: &str| format!("{name}-{parents}-{round}");
+            eprintln!("{parents} parents: a bare client");
+            let rate = rounds::bare(&cluster, &namespace("bare"), *parents, arguments.clients)?;
+            results.bare(*parents, rate);
+            for contestant in Contestant::ALL {
+                eprintln!("{parents} parents: {}", contestant.name());
+                let namespace = namespace(&contestant.name().replace(", ", "-"));
+                let figures = rounds::measure(&cluster, contestant, &namespace, *parents, arguments.clients)?;
+                results.round(*parents, contestant, figures);
+            }
+        }
+    }
+    print!("{}", if arguments.json { results.json() } else { results.table() });
+    Ok(ExitCode::SUCCESS)
+}

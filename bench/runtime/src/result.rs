@@ -1,0 +1,187 @@
+//! What was measured, as a table or as JSON, and whether the bars are reached.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use crate::Arguments;
+use crate::controllers::Contestant;
+use crate::rounds::Figures;
+
+/// Two outputs and a status.
+const MOST_WRITES: f64 = 3.1;
+const LEAST_OF_BARE_RATE: f64 = 0.9;
+const MOST_OF_PEER_CPU: f64 = 0.5;
+
+/// Everything that was measured.
+pub(crate) struct Results {
+    title: String,
+    bare: Vec<(u64, f64)>,
+    rounds: Vec<(u64, Contestant, Figures)>,
+}
+
+/// One figure of a contestant.
+struct Column {
+    name: &'static str,
+    digits: usize,
+    of: fn(&Figures, f64) -> f64,
+}
+
+const COLUMNS: [Column; 10] = [
+    Column { name: "seconds", digits: 2, of: |figures, _| figures.seconds },
+    Column { name: "needed writes/s", digits: 0, of: |figures, parents| 3.0 * parents / figures.seconds },
+    Column { name: "writes/parent", digits: 2, of: |figures, parents| figures.requests.writes / parents },
+    Column { name: "reads/parent", digits: 2, of: |figures, parents| figures.requests.reads / parents },
+    Column { name: "CPU ms/parent", digits: 3, of: |figures, parents| figures.cpu_seconds * 1e3 / parents },
+    Column { name: "peak MiB", digits: 1, of: |figures, _| figures.peak_mebibytes },
+    Column { name: "touch: writes", digits: 0, of: |figures, _| figures.touched.writes },
+    Column { name: "CPU ms", digits: 0, of: |figures, _| figures.touched.cpu_seconds * 1e3 },
+    Column { name: "restart: writes", digits: 0, of: |figures, _| figures.restarted.writes },
+    Column { name: "CPU ms", digits: 0, of: |figures, _| figures.restarted.cpu_seconds * 1e3 },
+];
+
+impl Results {
+    pub(crate) fn new(arguments: &Arguments) -> Self {
+        let rounds = match arguments.rounds {
+            1 => "one round".to_owned(),
+            rounds => format!("median of {rounds} rounds"),
+        };
+        Results {
+            title: format!(
+                "two ConfigMaps and a status for each parent, on kube-apiserver with etcd; {rounds}"
+            ),
+            bare: Vec::new(),
+            rounds: Vec::new(),
+        }
+    }
+
+    pub(crate) fn bare(&mut self, parents: u64, rate: f64) {
+        self.bare.push((parents, rate));
+    }
+
+    pub(crate) fn round(&mut self, parents: u64, contestant: Contestant, figures: Figures) {
+        self.rounds.push((parents, contestant, figures));
+    }
+
+    fn sizes(&self) -> Vec<u64> {
+        let mut sizes: Vec<u64> = self.bare.iter().map(|(parents, _)| *parents).collect();
+        sizes.dedup();
+        sizes
+    }
+
+    fn bare_rate(&self, parents: u64) -> f64 {
+        median(self.bare.iter().filter(|(size, _)| *size == parents).map(|(_, rate)| *rate))
+    }
+
+    fn figure(&self, parents: u64, contestant: Contestant, column: &Column) -> f64 {
+        let rounds = self.rounds.iter().filter(|(size, who, _)| (*size, *who) == (parents, contestant));
+        median(rounds.map(|(_, _, figures)| (column.of)(figures, parents as f64)))
+    }
+
+    pub(crate) fn table(&self) -> String {
+        let mut text = format!("{}\n", self.title);
+        for parents in self.sizes() {
+            let _ =
+                writeln!(text, "\n{parents} parents; a bare client: {:.0} writes/s", self.bare_rate(parents));
+            let _ = write!(text, "{:16}", "");
+            for column in &COLUMNS {
+                let _ = write!(text, " {:>15}", column.name);
+            }
+            text.push('\n');
+            for contestant in Contestant::ALL {
+                let _ = write!(text, "{:16}", contestant.name());
+                for column in &COLUMNS {
+                    let figure = self.figure(parents, contestant, column);
+                    let _ = write!(text, " {figure:>15.*}", column.digits);
+                }
+                text.push('\n');
+            }
+            for bar in self.bars(parents) {
+                let verdict = if bar.reached { "reached" } else { "NOT REACHED" };
+                let _ = writeln!(text, "{}: {:.2}, bar {}: {verdict}", bar.name, bar.figure, bar.bar);
+            }
+        }
+        text
+    }
+
+    pub(crate) fn json(&self) -> String {
+        let sizes: Vec<Value> = self
+            .sizes()
+            .into_iter()
+            .map(|parents| {
+                let contestants: Vec<Value> = Contestant::ALL
+                    .into_iter()
+                    .map(|contestant| {
+                        let figures: Vec<Value> = COLUMNS
+                            .iter()
+                            .map(|column| {
+                                json!({"what": column.name, "figure": self.figure(parents, contestant, column)})
+                            })
+                            .collect();
+                        json!({"name": contestant.name(), "figures": figures})
+                    })
+                    .collect();
+                let bars: Vec<Value> = self
+                    .bars(parents)
+                    .iter()
+                    .map(|bar| json!({"what": bar.name, "figure": bar.figure, "bar": bar.bar, "reached": bar.reached}))
+                    .collect();
+                json!({
+                    "parents": parents, "bare_writes_per_second": self.bare_rate(parents),
+                    "contestants": contestants, "bars": bars,
+                })
+            })
+            .collect();
+        format!("{:#}\n", json!({ "sizes": sizes }))
+    }
+
+    fn bars(&self, parents: u64) -> Vec<Bar> {
+        let [_, rate, writes, _, cpu, memory, touch, _, restart, _] = &COLUMNS;
+        let ours = |column: &Column| self.figure(parents, Contestant::Windlass, column);
+        // Against each figure the peer that does better.
+        let theirs = |column: &Column| {
+            let peers = [Contestant::KubeRs, Contestant::KubeRsTuned];
+            peers.map(|peer| self.figure(parents, peer, column)).into_iter().fold(f64::INFINITY, f64::min)
+        };
+        vec![
+            Bar::at_most("writes per parent", ours(writes), MOST_WRITES),
+            Bar::at_least(
+                "share of the bare client's rate",
+                ours(rate) / self.bare_rate(parents),
+                LEAST_OF_BARE_RATE,
+            ),
+            Bar::at_most(
+                "CPU, of kube-rs as documented",
+                ours(cpu) / self.figure(parents, Contestant::KubeRs, cpu),
+                MOST_OF_PEER_CPU,
+            ),
+            Bar::at_most("CPU, of the better peer", ours(cpu) / theirs(cpu), MOST_OF_PEER_CPU),
+            Bar::at_most("memory, of the better peer", ours(memory) / theirs(memory), 1.0),
+            Bar::at_most("writes on a touch", ours(touch), 0.0),
+            Bar::at_most("writes on a restart", ours(restart), 0.0),
+        ]
+    }
+}
+
+struct Bar {
+    name: &'static str,
+    figure: f64,
+    bar: f64,
+    reached: bool,
+}
+
+impl Bar {
+    fn at_most(name: &'static str, figure: f64, bar: f64) -> Self {
+        Bar { name, figure, bar, reached: figure <= bar }
+    }
+
+    fn at_least(name: &'static str, figure: f64, bar: f64) -> Self {
+        Bar { name, figure, bar, reached: figure >= bar }
+    }
+}
+
+fn median(figures: impl Iterator<Item = f64>) -> f64 {
+    let mut sorted: Vec<f64> = figures.collect();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+}
