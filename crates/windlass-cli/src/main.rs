@@ -1,8 +1,12 @@
 //! The `windlass` command line.
 
 mod check;
+mod controllers;
 mod demo;
+mod graph;
+mod manifests;
 mod replay;
+mod run;
 mod serve;
 
 use std::process::ExitCode;
@@ -30,6 +34,10 @@ enum Command {
     Check(check::CheckArguments),
     Replay(replay::ReplayArguments),
     Serve(serve::ServeArguments),
+    Run(run::RunArguments),
+    Crd(manifests::CrdArguments),
+    Manifests(manifests::ManifestsArguments),
+    Graph(graph::GraphArguments),
 }
 
 fn main() -> ExitCode {
@@ -44,6 +52,10 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Crd(arguments) => manifests::run_crd(&arguments),
+        Command::Manifests(arguments) => manifests::run(&arguments),
+        Command::Graph(arguments) => graph::run(&arguments),
     };
     // For a check, 1 means that something is violated; what it could not even start with is 2, as for usage.
     result.unwrap_or_else(|error| {

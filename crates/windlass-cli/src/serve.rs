@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
 }
 
 /// To standard error, so that standard output stays what scripts expect.
-fn start_logs(json: bool) {
+pub(crate) fn start_logs(json: bool) {
     let filter = tracing_subscriber::EnvFilter::try_from_env("WINDLASS_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
     let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);

@@ -13,6 +13,7 @@ mod inbox;
 #[cfg(test)]
 mod interned_states;
 mod manager;
+pub mod manifests;
 pub mod operations;
 mod ownership;
 pub mod queue;

@@ -6,6 +6,7 @@ mod hostile;
 mod kube_rs;
 mod kubectl;
 mod lifecycle;
+mod manifests;
 mod operations;
 mod python;
 mod rbac;

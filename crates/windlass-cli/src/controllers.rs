@@ -1,0 +1,61 @@
+//! The controllers that come with the command line.
+
+use anyhow::{Context, bail};
+use kube::CustomResourceExt;
+use serde_json::Value;
+use two_configmaps::{Pair, TwoConfigMaps};
+use web_app::{WebApp, WebApps};
+use windlass::Controller;
+
+/// A controller that comes with the command line.
+pub(crate) struct BundledController {
+    /// What it is, in one line.
+    pub(crate) about: &'static str,
+    /// The controller.
+    pub(crate) controller: Controller,
+    /// The definition of its parent kind.
+    pub(crate) definition: Value,
+}
+
+impl BundledController {
+    pub(crate) fn name(&self) -> &str {
+        self.controller.name()
+    }
+}
+
+/// All of them, in the order of the examples.
+pub(crate) fn all() -> anyhow::Result<Vec<BundledController>> {
+    let definition = |definition| serde_json::to_value(definition).context("a definition cannot be written");
+    Ok(vec![
+        BundledController {
+            about: "for each Pair two ConfigMaps",
+            controller: Controller::new(TwoConfigMaps),
+            definition: definition(Pair::crd())?,
+        },
+        BundledController {
+            about: "for each WebApp a ConfigMap, a Deployment, a Service and a name",
+            controller: Controller::new(WebApps),
+            definition: definition(WebApp::crd())?,
+        },
+    ])
+}
+
+/// Those with these names, or all if there are none.
+pub(crate) fn named(names: &[String]) -> anyhow::Result<Vec<BundledController>> {
+    let all = all()?;
+    for name in names {
+        if !all.iter().any(|known| known.name() == name) {
+            let known: Vec<String> =
+                all.iter().map(|known| format!("\n  {:<16}{}", known.name(), known.about)).collect();
+            bail!("there is no controller {name:?}; there are:{}", known.concat());
+        }
+    }
+    let wanted =
+        |known: &BundledController| names.is_empty() || names.iter().any(|name| name == known.name());
+    Ok(all.into_iter().filter(wanted).collect())
+}
+
+/// The one with this name.
+pub(crate) fn by_name(name: &str) -> anyhow::Result<BundledController> {
+    named(&[name.to_owned()])?.pop().context("a controller that was found is there")
+}

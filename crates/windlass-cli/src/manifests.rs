@@ -1,0 +1,116 @@
+//! `windlass crd` and `windlass manifests`: what is applied to a cluster.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+use windlass_runtime::manifests::{ENDPOINTS_PORT, Installation, yaml};
+
+use crate::controllers;
+
+/// Print the custom resource definitions of the bundled controllers.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:
+  windlass crd web-app | kubectl apply -f -")]
+pub(crate) struct CrdArguments {
+    /// A controller; all if none is given.
+    name: Option<String>,
+    /// How to print them.
+    #[arg(long, value_enum, default_value_t = Format::Yaml)]
+    output: Format,
+}
+
+/// Print all that a cluster needs to run bundled controllers: definitions, account, roles, Deployment.
+///
+/// The roles allow just what the controllers declare.
+#[derive(Args, Debug)]
+#[command(after_help = "Example:
+  windlass manifests web-app --image registry.example/windlass:1 --namespace operators | kubectl apply -f -")]
+pub(crate) struct ManifestsArguments {
+    /// A controller; all of them in one process if none is given.
+    name: Option<String>,
+    /// The image of this program.
+    #[arg(long, default_value = "windlass:latest")]
+    image: String,
+    /// The namespace that the process runs in; without it, one with the name of the controller.
+    #[arg(long)]
+    namespace: Option<String>,
+    /// Look after the objects of this namespace only.
+    #[arg(long, value_name = "NAMESPACE")]
+    watch_namespace: Option<String>,
+    /// Run so many processes, of which one leads.
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    replicas: u32,
+    /// Take a lease before working, even as the only process.
+    #[arg(long)]
+    leader_election: bool,
+    /// Where web-app keeps its names, as `windlass run --dns` takes it.
+    #[arg(long, value_name = "URL")]
+    dns: Option<String>,
+    /// How to print them.
+    #[arg(long, value_enum, default_value_t = Format::Yaml)]
+    output: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Yaml,
+    /// One `List`, which kubectl applies as well.
+    Json,
+}
+
+pub(crate) fn run_crd(arguments: &CrdArguments) -> anyhow::Result<ExitCode> {
+    let names: Vec<String> = arguments.name.iter().cloned().collect();
+    let definitions: Vec<Value> =
+        controllers::named(&names)?.into_iter().map(|bundled| bundled.definition).collect();
+    print(&definitions, arguments.output)
+}
+
+pub(crate) fn run(arguments: &ManifestsArguments) -> anyhow::Result<ExitCode> {
+    print(&installation(arguments)?.objects(), arguments.output)
+}
+
+fn installation(arguments: &ManifestsArguments) -> anyhow::Result<Installation> {
+    let names: Vec<String> = arguments.name.iter().cloned().collect();
+    let bundled = controllers::named(&names)?;
+    let name = arguments.name.as_deref().unwrap_or("windlass");
+    let leader_election = arguments.leader_election || arguments.replicas > 1;
+    let namespace = arguments.namespace.clone().unwrap_or_else(|| name.to_owned());
+    let mut told = vec!["run".to_owned()];
+    told.extend(names);
+    told.extend(["--endpoints".to_owned(), format!("0.0.0.0:{ENDPOINTS_PORT}")]);
+    if leader_election {
+        told.extend(["--lease".to_owned(), format!("{namespace}/{name}")]);
+    }
+    if let Some(namespace) = &arguments.watch_namespace {
+        told.extend(["--namespace".to_owned(), namespace.clone()]);
+    }
+    if let Some(url) = &arguments.dns {
+        told.extend(["--dns".to_owned(), url.clone()]);
+    }
+    let (definitions, controllers) =
+        bundled.into_iter().map(|bundled| (bundled.definition, bundled.controller)).unzip();
+    Ok(Installation {
+        namespace,
+        arguments: told,
+        replicas: arguments.replicas,
+        leader_election,
+        watched_namespace: arguments.watch_namespace.clone(),
+        definitions,
+        ..Installation::new(name, &arguments.image, controllers)
+    })
+}
+
+fn print(objects: &[Value], format: Format) -> anyhow::Result<ExitCode> {
+    let text = match format {
+        Format::Yaml => yaml(objects)?,
+        Format::Json => {
+            let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects });
+            format!("{}\n", serde_json::to_string_pretty(&list).context("the list cannot be written")?)
+        }
+    };
+    io::stdout().lock().write_all(text.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}

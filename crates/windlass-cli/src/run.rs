@@ -1,0 +1,112 @@
+//! `windlass run`: the bundled controllers, on the cluster of the current kubeconfig.
+
+use std::net::SocketAddr;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Args;
+use web_app::{Dns, HttpDns};
+use windlass_runtime::Manager;
+use windlass_runtime::operations::leader::{LeaderSettings, Timing};
+
+use crate::controllers;
+
+/// Run bundled controllers on the cluster of the current kubeconfig or, in a pod, of its account.
+///
+/// Everything is logged to standard error. SIGTERM and Ctrl-C let active reconciles finish.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  windlass serve --write-kubeconfig kubeconfig &
+  KUBECONFIG=kubeconfig windlass run two-configmaps
+  windlass run web-app --dns http://127.0.0.1:8053 --endpoints 127.0.0.1:8080 --namespace default")]
+pub(crate) struct RunArguments {
+    /// Controllers; all if none is given.
+    names: Vec<String>,
+    /// Look after the objects of this namespace only.
+    #[arg(long)]
+    namespace: Option<String>,
+    /// So many reconciles of each controller at a time.
+    #[arg(long, value_name = "NUMBER", default_value_t = 16)]
+    workers: usize,
+    /// Serve /metrics, /healthz and /readyz here.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    endpoints: Option<SocketAddr>,
+    /// Of all processes with this lease, only one works.
+    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = lease)]
+    lease: Option<Lease>,
+    /// Where web-app keeps its names; without it, it says in its status that it cannot.
+    #[arg(long, value_name = "URL")]
+    dns: Option<String>,
+    /// Log as lines of JSON.
+    #[arg(long)]
+    json_logs: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Lease {
+    namespace: String,
+    name: String,
+}
+
+fn lease(text: &str) -> Result<Lease, String> {
+    match text.split_once('/') {
+        Some((namespace, name)) if !namespace.is_empty() && !name.is_empty() => {
+            Ok(Lease { namespace: namespace.to_owned(), name: name.to_owned() })
+        }
+        _ => Err("it is written NAMESPACE/NAME".to_owned()),
+    }
+}
+
+pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
+    crate::serve::start_logs(arguments.json_logs);
+    let manager = manager(arguments)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the threads of the manager")?;
+    runtime.block_on(manager.run())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn manager(arguments: &RunArguments) -> anyhow::Result<Manager> {
+    let mut manager = Manager::new().workers(arguments.workers);
+    for bundled in controllers::named(&arguments.names)? {
+        tracing::info!("{}: {}", bundled.name(), bundled.about);
+        manager = manager.with_controller(bundled.controller);
+    }
+    if let Some(namespace) = &arguments.namespace {
+        manager = manager.namespace(namespace);
+    }
+    if let Some(address) = arguments.endpoints {
+        manager = manager.endpoints(address);
+    }
+    if let Some(Lease { namespace, name }) = arguments.lease.clone() {
+        let settings = LeaderSettings { namespace, name, identity: identity(), timing: Timing::default() };
+        manager = manager.leader_election(settings);
+    }
+    if let Some(url) = &arguments.dns {
+        manager = manager.service(Dns, HttpDns::new(url));
+    }
+    Ok(manager)
+}
+
+/// The pod or machine, and what tells this process from an earlier one on it.
+fn identity() -> String {
+    let host = std::env::var("HOSTNAME").unwrap_or_else(|_| "windlass".to_owned());
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    format!("{host}_{}_{}", std::process::id(), since.as_nanos())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_has_a_namespace_and_a_name() {
+        let there = Lease { namespace: "a".to_owned(), name: "b".to_owned() };
+        assert_eq!(lease("a/b"), Ok(there));
+        for wrong in ["", "a", "/b", "a/"] {
+            assert!(lease(wrong).is_err(), "{wrong}");
+        }
+    }
+}

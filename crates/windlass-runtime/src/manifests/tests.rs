@@ -1,0 +1,49 @@
+//! What an installation consists of.
+
+use two_configmaps::TwoConfigMaps;
+
+use super::*;
+
+fn installation() -> Installation {
+    let definition = json!({ "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition" });
+    let controllers = vec![Controller::new(TwoConfigMaps)];
+    Installation { definitions: vec![definition], ..Installation::new("pairs", "an/image:1", controllers) }
+}
+
+fn kinds(installation: &Installation) -> Vec<String> {
+    let objects = installation.objects();
+    objects.iter().map(|object| object["kind"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+#[test]
+fn what_is_needed_comes_before_what_needs_it() {
+    let all = "Namespace CustomResourceDefinition ServiceAccount ClusterRole ClusterRoleBinding Deployment";
+    assert_eq!(kinds(&installation()).join(" "), all);
+    let in_default = Installation { namespace: "default".to_owned(), ..installation() };
+    assert!(!kinds(&in_default).contains(&"Namespace".to_owned()));
+}
+
+#[test]
+fn one_namespace_needs_no_right_outside_it() {
+    let confined = Installation { watched_namespace: Some("shop".to_owned()), ..installation() };
+    let all = "Namespace CustomResourceDefinition ServiceAccount Role RoleBinding Deployment";
+    assert_eq!(kinds(&confined).join(" "), all);
+    let led = Installation { leader_election: true, ..confined };
+    let roles: Vec<Value> = led.objects().into_iter().filter(|object| object["kind"] == "Role").collect();
+    let namespaces: Vec<&Value> = roles.iter().map(|role| &role["metadata"]["namespace"]).collect();
+    assert_eq!(namespaces, ["pairs", "shop"]);
+    assert_eq!(roles[0]["rules"][0]["resources"], json!(["leases"]));
+}
+
+#[test]
+fn yaml_says_the_same_and_looks_like_it() {
+    let objects = [json!({ "kind": "A", "on": "true", "items": [{ "a": 1 }] }), json!({ "kind": "B" })];
+    let text = yaml(&objects).expect("YAML");
+    let documents: Vec<Value> = text
+        .split("---\n")
+        .filter(|part| !part.is_empty())
+        .map(|part| serde_saphyr::from_str(part).expect("YAML"))
+        .collect();
+    assert_eq!(documents, objects, "{text}");
+    assert!(text.starts_with("---\nitems:\n"), "{text}");
+}
