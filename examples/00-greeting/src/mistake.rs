@@ -1,0 +1,26 @@
+//! A mistake to be found: it creates the ConfigMap, and cannot stand that it is there already.
+
+use windlass::{Cx, Machine, Outcome, States, done};
+
+use crate::kind::{Greeting, config_map};
+
+/// Works when it is tried: the first reconcile of a greeting goes well.
+pub struct CreatesOnce;
+
+/// Its one step.
+#[derive(States)]
+pub enum Step {
+    /// The ConfigMap.
+    #[state(initial, condition = "Greeted")]
+    Greet,
+}
+
+impl Machine for CreatesOnce {
+    type Parent = Greeting;
+    type State = Step;
+
+    async fn run(&self, _: Step, cx: &Cx<Greeting>) -> Outcome<Step> {
+        cx.create(&config_map(cx.parent())).await?;
+        done()
+    }
+}
