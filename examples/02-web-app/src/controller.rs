@@ -1,5 +1,7 @@
 //! The controller: which objects an app needs, in which order, and what it waits for.
 
+use std::time::Duration;
+
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
 use windlass::{Cx, Declaration, Finalizer, Machine, ObjectRef, Outcome, States, done, secs, to, waiting};
@@ -8,6 +10,9 @@ use crate::dns::{Dns, RecordRequest};
 use crate::finalizer::WithdrawName;
 use crate::objects::{config_map, deployment, service};
 use crate::web_app::{WAITING_APP_LABEL, WebApp};
+
+/// A Secret that names its app in a label is seen at once; another one, so much later at most.
+const LOOK_AGAIN: Duration = Duration::from_secs(300);
 
 /// Keeps for each `WebApp` what it needs.
 pub struct WebApps;
@@ -87,7 +92,7 @@ async fn database(cx: &Cx<WebApp>) -> Outcome<Step> {
     // Secrets are watched, so this costs no request.
     match cx.cached::<Secret>(name).await? {
         Some(_) => to(Step::Workload),
-        None => waiting(secs(30), "SecretMissing", format!("the Secret {name:?} does not exist yet")),
+        None => waiting(LOOK_AGAIN, "SecretMissing", format!("the Secret {name:?} does not exist yet")),
     }
 }
 
