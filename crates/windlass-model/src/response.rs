@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::status::Status;
 use crate::types::Origin;
 
 /// What the API answers.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Response {
     /// The HTTP status code.
     pub code: u16,
@@ -19,7 +20,7 @@ pub struct Response {
 }
 
 /// The body of an answer.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Body {
     /// One object.
     Object(Arc<Value>),
@@ -30,7 +31,7 @@ pub enum Body {
 }
 
 /// A page of a list, of objects or of what stands for them (see [`crate::list::Shelf`]).
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct List<Item = Arc<Value>> {
     /// `v1`, `apps/v1`.
     pub api_version: String,

@@ -2,8 +2,11 @@
 
 use std::fmt;
 
-/// Microseconds since the Unix epoch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+use serde::{Deserialize, Serialize};
+
+/// Microseconds since the Unix epoch. In JSON it is RFC 3339.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct Timestamp(i64);
 
 const MICROS: i64 = 1_000_000;
@@ -48,6 +51,20 @@ impl Timestamp {
     pub fn parse(text: &str) -> Option<Self> {
         let (seconds, micros) = unix_time(text)?;
         Some(Self::from_unix_micros(seconds * MICROS + micros))
+    }
+}
+
+impl From<Timestamp> for String {
+    fn from(time: Timestamp) -> Self {
+        time.to_micro_string()
+    }
+}
+
+impl TryFrom<String> for Timestamp {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Timestamp::parse(&text).ok_or_else(|| format!("{text:?} is no time as RFC 3339 writes it"))
     }
 }
 

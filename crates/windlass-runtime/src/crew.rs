@@ -14,7 +14,7 @@ use crate::operations::events::Events;
 use crate::operations::leader::Leading;
 use crate::queue::Next;
 use crate::watch::Watch;
-use crate::worker::reconcile;
+use crate::worker::{Records, reconcile};
 
 /// One controller at work.
 pub(crate) struct Crew {
@@ -25,6 +25,8 @@ pub(crate) struct Crew {
     pub(crate) watches: Vec<Arc<Watch>>,
     /// Where Kubernetes Events go, if they are published.
     pub(crate) events: Option<Events>,
+    /// What keeps its reconciles.
+    pub(crate) records: Records,
     /// Whether this process leads, if only the leader works.
     pub(crate) leading: Option<Leading>,
     /// How many reconciles may be active at a time.
@@ -101,7 +103,8 @@ impl Crew {
             match next {
                 Next::Take(work) => {
                     let (inbox, driver) = (Arc::clone(&self.inbox), self.driver.clone());
-                    active.spawn(reconcile(inbox, driver, self.events.clone(), work));
+                    let (events, records) = (self.events.clone(), self.records.clone());
+                    active.spawn(reconcile(inbox, driver, events, records, work));
                 }
                 Next::WaitUntil(until) => return Some(until),
                 Next::Idle => return None,

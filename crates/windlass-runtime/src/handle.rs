@@ -1,13 +1,19 @@
 //! What can be asked of a running manager, and changed in it.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use futures::future::join_all;
+use serde_json::{Value, json};
 use tokio::sync::watch;
+use windlass::ObjectRef;
+use windlass::recording::Recording;
 
 use crate::operations::endpoints::{Check, Health};
 use crate::operations::metrics::Metrics;
+use crate::recorder::{SaveError, save};
+use crate::running::Recorders;
 use crate::watch::{Selection, WatchState, Watches};
 
 /// What can be asked of a running manager, and changed in it. Clones are for the same manager.
@@ -19,6 +25,7 @@ pub struct Handle {
 struct Shared {
     watches: Arc<Watches>,
     workers: BTreeMap<String, watch::Sender<usize>>,
+    recorders: Recorders,
     metrics: Metrics,
     stop: watch::Sender<bool>,
 }
@@ -27,10 +34,11 @@ impl Handle {
     pub(crate) fn new(
         watches: Arc<Watches>,
         workers: BTreeMap<String, watch::Sender<usize>>,
+        recorders: Recorders,
         metrics: Metrics,
         stop: watch::Sender<bool>,
     ) -> Self {
-        Handle { shared: Arc::new(Shared { watches, workers, metrics, stop }) }
+        Handle { shared: Arc::new(Shared { watches, workers, recorders, metrics, stop }) }
     }
 
     /// The names of the controllers.
@@ -65,13 +73,56 @@ impl Handle {
         &self.shared.metrics
     }
 
+    /// The reconciles of a controller that are kept, oldest first, with secrets redacted; none if there is no such
+    /// controller.
+    pub fn recordings(&self, controller: &str) -> Vec<Recording> {
+        let recorder = self.shared.recorders.get(controller);
+        recorder.map(|recorder| recorder.recordings(instant())).unwrap_or_default()
+    }
+
+    /// Writes all reconciles that are kept into a folder, as files for `windlass replay`; returns how many.
+    ///
+    /// # Errors
+    /// When one cannot be written.
+    pub fn save_recordings(&self, folder: &Path) -> Result<usize, SaveError> {
+        let recordings = self.shared.recorders.values().flat_map(|recorder| recorder.recordings(instant()));
+        let mut count = 0;
+        for recording in recordings {
+            save(folder, &recording, usize::MAX)?;
+            count += 1;
+        }
+        Ok(count)
+    }
+
     /// From now on no further reconcile starts.
     pub(crate) fn stop(&self) {
         self.shared.stop.send_replace(true);
     }
 }
 
+fn instant() -> std::time::Instant {
+    tokio::time::Instant::now().into_std()
+}
+
 impl Health for Handle {
+    fn document(&self, path: &str) -> Option<String> {
+        let recorders = || self.shared.recorders.values();
+        match path.strip_prefix("/debug/recordings")? {
+            "" | "/" => {
+                let line = |(id, target, failed): (String, ObjectRef, bool)| json!({"id": id, "target": target, "failed": failed});
+                let lines: Vec<Value> =
+                    recorders().flat_map(|recorder| recorder.list(instant())).map(line).collect();
+                Some(format!("{:#}\n", Value::from(lines)))
+            }
+            rest => {
+                let id = rest.strip_prefix('/')?;
+                recorders()
+                    .find_map(|recorder| recorder.find(id, instant()))
+                    .map(|recording| recording.to_json())
+            }
+        }
+    }
+
     fn readiness(&self) -> Vec<Check> {
         let check = |(selection, state): (Selection, WatchState)| {
             let name = format!("watch {selection}");

@@ -1,17 +1,19 @@
 //! The manager: runs controllers until it is told to stop.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use windlass::{Controller, Machine, Service};
+use windlass::{Controller, Kind, Machine, Service};
 
 use crate::operations::leader::LeaderSettings;
 use crate::operations::metrics::Metrics;
 use crate::ownership::{Everything, Ownership};
 use crate::queue::QueueSettings;
+use crate::recorder::{RecorderSettings, Redaction};
 use crate::running::{self, Running};
 use crate::services::{ServiceClient, Services};
 use crate::start_error::StartError;
@@ -52,6 +54,9 @@ pub struct Manager {
     pub(crate) events: bool,
     pub(crate) preflight: bool,
     pub(crate) leader: Option<LeaderSettings>,
+    pub(crate) recorder: RecorderSettings,
+    pub(crate) folder: Option<PathBuf>,
+    pub(crate) redaction: Redaction,
 }
 
 impl Default for Manager {
@@ -78,6 +83,9 @@ impl Manager {
             events: true,
             preflight: true,
             leader: None,
+            recorder: RecorderSettings::default(),
+            folder: None,
+            redaction: Redaction::default(),
         }
     }
 
@@ -176,6 +184,26 @@ impl Manager {
     /// Without this, every process works.
     pub fn leader_election(mut self, settings: LeaderSettings) -> Self {
         self.leader = Some(settings);
+        self
+    }
+
+    /// How many reconciles are kept to look at and to run again.
+    pub fn recorder(mut self, settings: RecorderSettings) -> Self {
+        self.recorder = settings;
+        self
+    }
+
+    /// Writes every reconcile that fails into this folder, as a file for `windlass replay`; the oldest go when there are
+    /// too many.
+    pub fn recordings(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folder = Some(folder.into());
+        self
+    }
+
+    /// In recordings, hides the texts that a JSON pointer, such as `/spec/password`, leads to in objects of a kind, and
+    /// hides them wherever else they occur. What is in Secrets is always hidden.
+    pub fn redact<Hidden: Kind>(mut self, pointer: &str) -> Self {
+        self.redaction.add(Hidden::kind_info(), pointer);
         self
     }
 

@@ -22,8 +22,10 @@ use crate::operations::leader::{Leadership, Leading};
 use crate::operations::metrics::Metrics;
 use crate::operations::permissions::Scope;
 use crate::operations::preflight::preflight;
+use crate::recorder::Recorder as FlightRecorder;
 use crate::start_error::StartError;
 use crate::watch::{Listener, Selection, Watch, Watches, follow};
+use crate::worker::Records;
 
 /// A manager that runs. Dropped, it ends at once, in the middle of whatever it does.
 pub struct Running {
@@ -71,7 +73,7 @@ impl Running {
 }
 
 /// Starts a manager.
-pub(crate) async fn start(manager: Manager) -> Result<Running, StartError> {
+pub(crate) async fn start(mut manager: Manager) -> Result<Running, StartError> {
     check_names(&manager.controllers)?;
     let api = api(manager.client.clone(), &manager.metrics).await?;
     let mut beside = JoinSet::new();
@@ -89,9 +91,18 @@ pub(crate) async fn start(manager: Manager) -> Result<Running, StartError> {
     let (stop, stopping) = watch::channel(false);
     let leading = leadership.as_ref().map(Leadership::leading);
     let common = Common { watches: &watches, recorder: recorder.as_ref(), leading, stopping };
-    let (crews, workers) = crews(&manager, common)?;
+    let redaction = Arc::new(std::mem::take(&mut manager.redaction));
+    let recorders: Recorders = manager
+        .controllers
+        .iter()
+        .map(|controller| {
+            let recorder = FlightRecorder::new(controller.name(), &manager.recorder, Arc::clone(&redaction));
+            (controller.name().to_owned(), Arc::new(recorder))
+        })
+        .collect();
+    let (crews, workers) = crews(&manager, &recorders, common)?;
     let Manager { metrics, endpoints, grace, .. } = manager;
-    let handle = Handle::new(Arc::clone(&watches), workers, metrics.clone(), stop);
+    let handle = Handle::new(Arc::clone(&watches), workers, recorders, metrics.clone(), stop);
     let endpoints = match endpoints {
         None => None,
         Some(address) => Some(Endpoints::start(address, metrics, Arc::new(handle.clone())).await?),
@@ -144,6 +155,9 @@ async fn tell_what_is_missing(api: Api, controllers: Vec<Controller>, scope: Sco
 /// What changes how many work for a controller, by its name.
 type Workers = BTreeMap<String, watch::Sender<usize>>;
 
+/// What keeps the reconciles of a controller, by its name.
+pub(crate) type Recorders = BTreeMap<String, Arc<FlightRecorder>>;
+
 /// What all controllers of a process share.
 struct Common<'a> {
     watches: &'a Arc<Watches>,
@@ -153,7 +167,11 @@ struct Common<'a> {
 }
 
 /// Everything that one controller needs to work, for each.
-fn crews(manager: &Manager, common: Common<'_>) -> Result<(Vec<Crew>, Workers), StartError> {
+fn crews(
+    manager: &Manager,
+    recorders: &Recorders,
+    common: Common<'_>,
+) -> Result<(Vec<Crew>, Workers), StartError> {
     let Common { watches, recorder, leading, stopping } = common;
     let driver = Driver::new(Arc::clone(watches), Arc::clone(&manager.services), manager.time_limit);
     let (mut crews, mut workers) = (Vec::new(), Workers::new());
@@ -162,6 +180,8 @@ fn crews(manager: &Manager, common: Common<'_>) -> Result<(Vec<Crew>, Workers), 
         let (sender, receiver) = watch::channel(manager.workers);
         workers.insert(controller.name().to_owned(), sender);
         let events = recorder.map(|recorder| recorder.controller(controller.name()));
+        let recorder = recorders.get(controller.name()).map(Arc::clone).expect("every controller has one");
+        let folder = manager.folder.clone().map(|folder| (folder, manager.recorder.files));
         let (settings, ownership) = (manager.queue.clone(), Arc::clone(&manager.ownership));
         let inbox = Arc::new(Inbox::new(controller, settings, ownership, metrics));
         inbox.count_queue();
@@ -170,6 +190,7 @@ fn crews(manager: &Manager, common: Common<'_>) -> Result<(Vec<Crew>, Workers), 
             inbox,
             driver: driver.clone(),
             events,
+            records: Records { recorder, folder },
             leading: leading.clone(),
             workers: receiver,
             stopping: stopping.clone(),

@@ -1,17 +1,21 @@
 //! One reconcile: driven, counted, told, and reported to the queue.
 
 use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures::FutureExt;
 use tracing::Instrument;
+use windlass::model::Timestamp;
 use windlass::{Bug, Ended, KindInfo, ObjectRef, Verdict};
 
 use crate::driver::{Driven, Driver, End};
 use crate::inbox::Inbox;
+use crate::operations::clock::now;
 use crate::operations::events::{Events, Regarding};
 use crate::operations::spans;
 use crate::queue::{Finished, Work};
+use crate::recorder::{Recorder, save};
 
 /// An object that was taken from the queue. If nobody says how its reconcile finished, it was dropped in the middle,
 /// and is due again.
@@ -28,9 +32,39 @@ impl Drop for Taken<'_> {
     }
 }
 
+/// Where reconciles of a controller are written down.
+#[derive(Clone)]
+pub(crate) struct Records {
+    pub(crate) recorder: Arc<Recorder>,
+    /// Where files of failed ones go, and how many there may be.
+    pub(crate) folder: Option<(PathBuf, usize)>,
+}
+
+impl Records {
+    /// Keeps a reconcile, and writes a file if it failed and there is a folder for it.
+    async fn keep(self, work: Work, at: Timestamp, driven: Driven) {
+        let now = tokio::time::Instant::now().into_std();
+        let Some(failed) = self.recorder.keep(work, at, driven, now) else { return };
+        let Some((folder, most)) = self.folder else { return };
+        let saving = move || save(&folder, &self.recorder.recording(&failed), most);
+        match tokio::task::spawn_blocking(saving).await {
+            Ok(Ok(path)) => tracing::info!(file = %path.display(), "the failed reconcile was saved"),
+            Ok(Err(error)) => tracing::warn!("a failed reconcile was not saved: {error}: {}", error.source),
+            Err(error) => tracing::error!(%error, "saving a failed reconcile panicked; please report this"),
+        }
+    }
+}
+
 /// Reconciles what was taken from the queue, and says how it ended.
-pub(crate) async fn reconcile(inbox: Arc<Inbox>, driver: Driver, events: Option<Events>, work: Work) {
-    let key = &work.key;
+pub(crate) async fn reconcile(
+    inbox: Arc<Inbox>,
+    driver: Driver,
+    events: Option<Events>,
+    records: Records,
+    work: Work,
+) {
+    let key = &work.key.clone();
+    let at = now();
     let span = spans::reconcile(inbox.controller.name(), &work);
     let mut taken = Taken { inbox: &inbox, key, finished: Finished::Failed };
     let running = inbox.metrics.started(&work);
@@ -38,11 +72,10 @@ pub(crate) async fn reconcile(inbox: Arc<Inbox>, driver: Driver, events: Option<
     let driving = driver.drive(&inbox.controller, key, work.create_missing);
     // The coroutine catches what panics in it; this is for everything else.
     let driven = AssertUnwindSafe(driving).catch_unwind().instrument(span.clone()).await;
-    let _entered = span.enter();
-    let finished = match driven {
+    let finished = span.in_scope(|| match &driven {
         Ok(driven) => {
             if let Some(events) = &events {
-                publish(events, inbox.controller.declaration().parent(), key, &driven);
+                publish(events, inbox.controller.declaration().parent(), key, driven);
             }
             conclude(&inbox, driven)
         }
@@ -51,7 +84,10 @@ pub(crate) async fn reconcile(inbox: Arc<Inbox>, driver: Driver, events: Option<
             tracing::error!("the runtime panicked in this reconcile; please report this");
             Finished::Failed
         }
-    };
+    });
+    if let Ok(driven) = driven {
+        records.keep(work, at, driven).instrument(span.clone()).await;
+    }
     spans::finished(&span, finished);
     inbox.metrics.finished(finished, start.elapsed());
     taken.finished = finished;
@@ -61,14 +97,14 @@ pub(crate) async fn reconcile(inbox: Arc<Inbox>, driver: Driver, events: Option<
 }
 
 /// Counts and tells how a reconcile ended.
-fn conclude(inbox: &Inbox, driven: Driven) -> Finished {
+fn conclude(inbox: &Inbox, driven: &Driven) -> Finished {
     for (state, took) in &driven.states {
         inbox.metrics.state_took(state, *took);
     }
-    match driven.end {
-        End::Ended(ended) => tell(inbox, &ended),
+    match &driven.end {
+        End::Ended(ended) => tell(inbox, ended),
         End::Bug(bug) => {
-            count_panic(inbox, &bug);
+            count_panic(inbox, bug);
             tracing::error!("{bug}");
             Finished::Failed
         }

@@ -1,12 +1,13 @@
 //! What a reconcile asks of whoever drives it, and the answers: the only way in and out of pure code.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass_model::{Request, Response, Timestamp};
 
 use crate::outcome::CallError;
 
 /// One thing that a reconcile cannot do by itself.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Ask {
     /// Send a request to the API.
     Api {
@@ -27,7 +28,7 @@ pub enum Ask {
 }
 
 /// What a driver that has a watch cache may do instead of sending a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Shortcut {
     /// Nothing: the request must reach the API.
     None,
@@ -38,7 +39,7 @@ pub enum Shortcut {
 }
 
 /// The answer to an [`Ask`], of the same kind.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Answer {
     /// What the API said.
     Api(Response),

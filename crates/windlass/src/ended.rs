@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::bug::Bug;
 
 /// How a reconcile ended.
@@ -18,7 +20,7 @@ pub struct Ended {
 }
 
 /// What the driver should do after a reconcile.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Verdict {
     /// The parent does not exist; forget it.
     Gone,
@@ -58,7 +60,7 @@ pub enum Verdict {
 }
 
 /// A Kubernetes Event about the parent.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Event {
     /// Whether something is wrong.
     pub warning: bool,

@@ -2,8 +2,8 @@
 
 use std::any::TypeId;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass_model::{ResourceId, object};
 
@@ -58,7 +58,7 @@ impl KindInfo {
 }
 
 /// Namespace and name of an object of a kind that is known.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ObjectRef {
     /// Empty for cluster-scoped objects.
     pub namespace: String,

@@ -59,6 +59,7 @@ mod ownership;
 mod prune;
 mod reconcile;
 mod record;
+pub mod recording;
 mod run;
 mod states;
 mod status;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use windlass_model::{Reason, Status};
 
 /// What a state returns. It is a `Result`, so `?` works on everything that `Cx` does.
@@ -143,7 +144,7 @@ impl From<CallError> for Error {
 }
 
 /// Why a call to an external service failed.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, thiserror::Error)]
 pub enum CallError {
     /// No answer in time; whether the call had an effect is not known.
     #[error("{service} did not answer in time")]

@@ -14,6 +14,7 @@ pub(crate) mod schemas;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::object;
@@ -141,7 +142,7 @@ pub(crate) fn convert(object: &mut Value, group: &str, version: &str) {
 }
 
 /// Where a type comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Origin {
     /// Part of Kubernetes: decoded into a fixed type, with rules of its own.
     BuiltIn,

@@ -58,8 +58,9 @@ pub(crate) enum End {
 }
 
 /// One batch of asks with its answers.
-#[expect(dead_code, reason = "what records reconciles reads it")]
 pub(crate) struct Exchange {
+    /// The state that asked.
+    pub(crate) state: String,
     pub(crate) asks: Vec<Ask>,
     pub(crate) answers: Vec<Answer>,
 }
@@ -106,7 +107,7 @@ impl Driver {
             }
             let performed = asks.iter().map(|ask| self.perform_in_time(ask, deadline, &memo));
             answers = join_all(performed).instrument(states.span()).await;
-            exchanges.push(Exchange { asks, answers: answers.clone() });
+            exchanges.push(Exchange { state: coroutine.state(), asks, answers: answers.clone() });
         };
         Driven { end, states: states.finish(), exchanges }
     }

@@ -2,4 +2,5 @@
 
 mod fixture;
 mod parents;
+mod recordings;
 mod rules;

@@ -29,7 +29,10 @@ pub(super) fn answer<Body>(
         "/livez" => judge("livez", &health.liveness(), verbose),
         "/healthz" => judge("healthz", &health.liveness(), verbose),
         path => {
-            let known = "/metrics, /healthz, /livez and /readyz";
+            if let Some(document) = health.document(path) {
+                return text(StatusCode::OK, "application/json", document);
+            }
+            let known = "/metrics, /healthz, /livez, /readyz and /debug/recordings";
             text(StatusCode::NOT_FOUND, PLAIN, format!("there is nothing at {path}, only {known}\n"))
         }
     }

@@ -41,6 +41,12 @@ pub trait Health: Send + Sync + 'static {
     fn liveness(&self) -> Vec<Check> {
         Vec::new()
     }
+
+    /// The JSON document at a further path, such as `/debug/recordings`; `None` if there is none.
+    fn document(&self, path: &str) -> Option<String> {
+        let _ = path;
+        None
+    }
 }
 
 /// One thing that must be so.
@@ -90,7 +96,7 @@ impl Endpoints {
         SocketAddr::from(([127, 0, 0, 1], 0))
     }
 
-    /// Serves `/metrics`, `/healthz`, `/livez` and `/readyz`.
+    /// Serves `/metrics`, `/healthz`, `/livez`, `/readyz`, and what documents there are besides.
     ///
     /// # Errors
     /// When nothing can listen there.

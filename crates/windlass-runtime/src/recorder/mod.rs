@@ -1,0 +1,170 @@
+//! The flight recorder: what the last reconciles of a controller asked and were answered, kept within bounds.
+//!
+//! While nobody looks it costs little: what is kept is what the driver had anyway. It becomes a [`Recording`], with
+//! secrets redacted, only when somebody reads or saves it.
+
+mod folder;
+mod redact;
+mod shelf;
+mod sizes;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use windlass::ObjectRef;
+use windlass::model::Timestamp;
+use windlass::recording::{Batch, Exchange, FORMAT, RecordedEnd, Recording};
+
+use crate::driver::{Driven, End};
+use crate::queue::{Causes, Work};
+
+pub use folder::SaveError;
+pub(crate) use folder::save;
+pub(crate) use redact::Redaction;
+
+use shelf::Shelf;
+
+/// How much is kept of each controller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecorderSettings {
+    /// So many of the last reconciles are kept, however they ended; 20 if nothing is said, and with 0 none.
+    pub last: usize,
+    /// So many failed ones are kept besides; 100 if nothing is said, and with 0 none.
+    pub failed: usize,
+    /// For so long; an hour if nothing is said.
+    pub failed_for: Duration,
+    /// The last ones, and the failed ones, take about so many bytes at most; 8 MiB if nothing is said.
+    pub bytes: usize,
+    /// So many files of each controller are kept in the folder, if there is one; 100 if nothing is said.
+    pub files: usize,
+}
+
+impl Default for RecorderSettings {
+    fn default() -> Self {
+        RecorderSettings {
+            last: 20,
+            failed: 100,
+            failed_for: Duration::from_secs(3600),
+            bytes: 8 << 20,
+            files: 100,
+        }
+    }
+}
+
+/// Keeps the reconciles of one controller.
+pub(crate) struct Recorder {
+    controller: String,
+    redaction: Arc<Redaction>,
+    count: AtomicU64,
+    shelf: Mutex<Shelf>,
+}
+
+/// A reconcile as it was performed.
+pub(crate) struct Flight {
+    id: String,
+    target: ObjectRef,
+    create_missing: bool,
+    causes: Causes,
+    at: Timestamp,
+    driven: Driven,
+}
+
+impl Flight {
+    fn is_failure(&self) -> bool {
+        match &self.driven.end {
+            End::Ended(ended) => RecordedEnd::of(ended).is_failure(),
+            End::Bug(_) | End::TimedOut => true,
+        }
+    }
+}
+
+impl Recorder {
+    pub(crate) fn new(controller: &str, settings: &RecorderSettings, redaction: Arc<Redaction>) -> Self {
+        Recorder {
+            controller: controller.to_owned(),
+            redaction,
+            count: AtomicU64::new(0),
+            shelf: Mutex::new(Shelf::new(settings)),
+        }
+    }
+
+    /// Keeps a reconcile that has ended; returns it if it failed.
+    pub(crate) fn keep(
+        &self,
+        work: Work,
+        at: Timestamp,
+        driven: Driven,
+        now: Instant,
+    ) -> Option<Arc<Flight>> {
+        let number = self.count.fetch_add(1, Ordering::Relaxed) + 1;
+        // Names of files sort as the reconciles began; colons are not for file names.
+        let began = at.to_micro_string().replace([':', '-', '.'], "");
+        let id = format!("{}-{began}-{number}", self.controller);
+        let Work { key: target, create_missing, causes, .. } = work;
+        let flight = Arc::new(Flight { id, target, create_missing, causes, at, driven });
+        let failed = flight.is_failure();
+        self.shelf().keep(&flight, failed, now);
+        failed.then_some(flight)
+    }
+
+    /// What is kept, oldest first.
+    pub(crate) fn recordings(&self, now: Instant) -> Vec<Recording> {
+        // The lock is for those who work; reading takes longer.
+        let kept = self.shelf().all(now);
+        kept.iter().map(|flight| self.recording(flight)).collect()
+    }
+
+    /// The ids of what is kept, oldest first, with how each ended and whose reconcile it was.
+    pub(crate) fn list(&self, now: Instant) -> Vec<(String, ObjectRef, bool)> {
+        let line = |flight: &Arc<Flight>| (flight.id.clone(), flight.target.clone(), flight.is_failure());
+        self.shelf().all(now).iter().map(line).collect()
+    }
+
+    /// One of those that are kept.
+    pub(crate) fn find(&self, id: &str, now: Instant) -> Option<Recording> {
+        let kept = self.shelf().all(now);
+        kept.iter().find(|flight| flight.id == id).map(|flight| self.recording(flight))
+    }
+
+    /// The document of a reconcile, without its secrets.
+    pub(crate) fn recording(&self, flight: &Flight) -> Recording {
+        let mut causes: Vec<String> = flight
+            .causes
+            .kept
+            .iter()
+            .map(|changed| format!("{} ({:?})", changed.what, changed.cause))
+            .collect();
+        if flight.causes.more > 0 {
+            causes.push(format!("and {} more", flight.causes.more));
+        }
+        let mut recording = Recording {
+            recording: FORMAT,
+            windlass: env!("CARGO_PKG_VERSION").to_owned(),
+            id: flight.id.clone(),
+            controller: self.controller.clone(),
+            target: flight.target.clone(),
+            create_missing: flight.create_missing,
+            causes,
+            at: flight.at,
+            batches: flight.driven.exchanges.iter().map(batch).collect(),
+            end: match &flight.driven.end {
+                End::Ended(ended) => RecordedEnd::of(ended),
+                End::Bug(bug) => RecordedEnd::Bug(bug.to_string()),
+                End::TimedOut => RecordedEnd::TimedOut,
+            },
+        };
+        self.redaction.recording(&mut recording);
+        recording
+    }
+
+    fn shelf(&self) -> MutexGuard<'_, Shelf> {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn batch(exchange: &crate::driver::Exchange) -> Batch {
+    let pairs = exchange.asks.iter().zip(&exchange.answers);
+    let exchanges = pairs.map(|(ask, answer)| Exchange { ask: ask.clone(), answer: answer.clone() });
+    Batch { state: exchange.state.clone(), exchanges: exchanges.collect() }
+}
