@@ -5,7 +5,7 @@ use kube::CustomResourceExt;
 use serde_json::Value;
 use two_configmaps::{Pair, TwoConfigMaps};
 use web_app::{WebApp, WebApps};
-use windlass::Controller;
+use windlass::{Controller, KindInfo};
 
 /// A controller that comes with the command line.
 pub(crate) struct BundledController {
@@ -58,4 +58,35 @@ pub(crate) fn named(names: &[String]) -> anyhow::Result<Vec<BundledController>> 
 /// The one with this name.
 pub(crate) fn by_name(name: &str) -> anyhow::Result<BundledController> {
     named(&[name.to_owned()])?.pop().context("a controller that was found is there")
+}
+
+/// Their names, for messages.
+pub(crate) fn names(controllers: &[BundledController]) -> String {
+    controllers.iter().map(BundledController::name).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether people call a kind so: `Pair`, `pairs`, `pairs.example.windlass.dev`, or `Pair.example.windlass.dev`.
+pub(crate) fn is_called(kind: &KindInfo, name: &str) -> bool {
+    let name = name.to_lowercase();
+    let (singular, plural, group) = (kind.kind.to_lowercase(), &kind.resource.plural, &kind.resource.group);
+    let short = name.strip_suffix(group.as_str()).and_then(|name| name.strip_suffix('.')).unwrap_or(&name);
+    short == singular || short == plural
+}
+
+#[cfg(test)]
+mod tests {
+    use windlass::Kind;
+
+    use super::*;
+
+    #[test]
+    fn kinds_are_known_by_what_people_call_them() {
+        let kind = two_configmaps::Pair::kind_info();
+        for name in ["Pair", "pair", "pairs", "pairs.example.windlass.dev", "Pair.example.windlass.dev"] {
+            assert!(is_called(&kind, name), "{name}");
+        }
+        for name in ["pa", "configmaps", "pairs.example.com", "", "example.windlass.dev"] {
+            assert!(!is_called(&kind, name), "{name}");
+        }
+    }
 }

@@ -5,6 +5,7 @@ mod controllers;
 mod demo;
 mod graph;
 mod manifests;
+mod plan;
 mod replay;
 mod run;
 mod serve;
@@ -32,6 +33,7 @@ enum Command {
     #[command(after_help = "Example:\n  windlass demo")]
     Demo,
     Check(check::CheckArguments),
+    Plan(plan::PlanArguments),
     Replay(replay::ReplayArguments),
     Serve(serve::ServeArguments),
     Run(run::RunArguments),
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
             }
         },
         Command::Check(arguments) => check::run(&arguments),
+        Command::Plan(arguments) => plan::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),

@@ -1,29 +1,80 @@
-//! `windlass replay`: tries a saved counterexample again.
+//! `windlass replay`: tries a saved counterexample again, or a recorded reconcile.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use clap::Args;
+use serde_json::{Value, json};
+use windlass::recording::{self, Recording};
 use windlass_check::{Counterexample, Replayed};
 
 use crate::check::bundled;
+use crate::controllers;
 
-/// Try a counterexample again that a bundled check has left: is it still wrong?
+/// Try again what was saved: a counterexample of a check, or a reconcile of a running controller.
 ///
-/// The exit code is 0 if it is no longer wrong, 1 if it still is, 2 for bad usage, 3 if the controller behaves otherwise than it
-/// did, so that this trace cannot tell.
+/// For a counterexample the exit code is 0 if it is no longer wrong and 1 if it still is; for a reconcile 0 if the code at
+/// hand asks the same and ends in the same way, and 1 if it ends in another way. It is 2 for bad usage, and 3 if the
+/// controller asks something else than it did.
 #[derive(Args, Debug)]
-#[command(after_help = "Example:
+#[command(after_help = "Examples:
   windlass check second-first --trace-dir traces
-  windlass replay traces/second-first.json")]
+  windlass replay traces/second-first.json                     is it still wrong?
+  curl -s localhost:8080/debug/recordings                      what a running controller has kept
+  curl -s localhost:8080/debug/recordings/ID > reconcile.json
+  windlass replay reconcile.json                               does the code at hand do the same?")]
 pub(crate) struct ReplayArguments {
-    /// A .json file that `windlass check --trace-dir DIR` has left.
+    /// A .json file that `windlass check --trace-dir DIR` or a running controller has left.
     file: PathBuf,
+    /// Print JSON, for tools.
+    #[arg(long)]
+    json: bool,
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: &ReplayArguments) -> anyhow::Result<ExitCode> {
+    match recorded(&arguments.file) {
+        Some(text) => reconcile(arguments, &text),
+        None => counterexample(arguments),
+    }
+}
+
+/// The text of the file, if it is meant to be a recording.
+fn recorded(file: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(file).ok()?;
+    let document: Value = serde_json::from_str(&text).ok()?;
+    Recording::is_one(&document).then_some(text)
+}
+
+fn reconcile(arguments: &ReplayArguments, text: &str) -> anyhow::Result<ExitCode> {
+    let file = arguments.file.display();
+    let recording =
+        Recording::from_json(text).with_context(|| format!("{file} is no recording that can be used"))?;
+    let bundled = controllers::all()?;
+    let Some(known) = bundled.iter().find(|known| known.name() == recording.controller) else {
+        bail!(
+            "{file} is of the controller {:?}, which is not bundled ({} are): replay it in a test, with windlass::recording::replay",
+            recording.controller,
+            controllers::names(&bundled)
+        );
+    };
+    let replayed = recording::replay(&known.controller, &recording);
+    if arguments.json {
+        println!("{:#}", json!(replayed));
+    } else {
+        let Recording { controller, target, at, causes, .. } = &recording;
+        println!("{controller} reconciled {target} at {at}, because of {}", causes.join(", "));
+        print!("{replayed}");
+    }
+    Ok(ExitCode::from(match replayed {
+        recording::Replayed::Same { .. } => 0,
+        recording::Replayed::EndedOtherwise { .. } => 1,
+        recording::Replayed::Diverged { .. } => 3,
+    }))
+}
+
+fn counterexample(arguments: &ReplayArguments) -> anyhow::Result<ExitCode> {
     let counterexample = Counterexample::load(&arguments.file)?;
     let Some(bundled) = bundled::by_name(&counterexample.check) else {
         let known: Vec<&str> = bundled::all().iter().map(|known| known.name).collect();
@@ -35,10 +86,16 @@ pub(crate) fn run(arguments: &ReplayArguments) -> anyhow::Result<ExitCode> {
         );
     };
     let replayed = (bundled.check)().replay(&counterexample);
-    print!("{counterexample}\n{replayed}");
-    Ok(ExitCode::from(match replayed {
-        Replayed::NoLongerWrong { .. } => 0,
-        Replayed::StillWrong { .. } => 1,
-        Replayed::Diverged { .. } | Replayed::Undecided { .. } => 3,
-    }))
+    let (word, code) = match replayed {
+        Replayed::NoLongerWrong { .. } => ("no-longer-wrong", 0),
+        Replayed::StillWrong { .. } => ("still-wrong", 1),
+        Replayed::Diverged { .. } => ("diverged", 3),
+        Replayed::Undecided { .. } => ("undecided", 3),
+    };
+    if arguments.json {
+        println!("{:#}", json!({ "replayed": word, "message": replayed.to_string() }));
+    } else {
+        print!("{counterexample}\n{replayed}");
+    }
+    Ok(ExitCode::from(code))
 }

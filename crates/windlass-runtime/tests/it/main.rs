@@ -7,6 +7,7 @@ mod kubernetes;
 mod leaders;
 mod machines;
 mod operations;
+mod plans;
 mod recordings;
 mod scenarios;
 mod support;

@@ -9,7 +9,7 @@ const INDENT: &str = "  ";
 /// What differs between two values, in lines that begin with `-` (only before), `+` (only after) or a blank (the way
 /// to it). Empty if nothing does.
 ///
-/// Items of lists that have a `name` or a `type` are told apart by it, others by their place.
+/// `null` is nothing: of it there is no line. Items of lists that have a `name` or a `type` are told apart by it, others by their place.
 ///
 /// ```
 /// use serde_json::json;
@@ -23,8 +23,8 @@ pub fn difference(before: &Value, after: &Value) -> String {
         (Some(before), Some(after)) => differ(&mut lines, 0, before, after),
         _ if before == after => {}
         _ => {
-            write(&mut lines, '-', 0, "", before);
-            write(&mut lines, '+', 0, "", after);
+            let sides = [('-', before), ('+', after)].into_iter().filter(|(_, value)| !value.is_null());
+            sides.for_each(|(sign, value)| write(&mut lines, sign, 0, "", value));
         }
     }
     lines
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn whole_values_and_orders_are_shown_too() {
-        assert_eq!(difference(&json!(null), &json!({"a": {}})), "- null\n+ a: {}\n");
+        assert_eq!(difference(&json!(null), &json!({"a": {}})), "+ a: {}\n");
         let one = json!({"l": [{"name": "a"}, {"name": "b"}]});
         let other = json!({"l": [{"name": "b"}, {"name": "a"}]});
         assert_eq!(difference(&one, &other), "  l: (in another order)\n");

@@ -47,7 +47,7 @@ impl Redaction {
 
     /// Takes the secrets out of a recording.
     pub(crate) fn recording(&self, recording: &mut Recording) {
-        let mut secrets = Secrets::new(&self.keyed);
+        let mut secrets = self.secrets();
         let exchanges = || recording.batches.iter().flat_map(|batch| &batch.exchanges);
         for exchange in exchanges() {
             self.learn(&mut secrets, &exchange.ask, &exchange.answer);
@@ -55,18 +55,29 @@ impl Redaction {
         for exchange in recording.batches.iter_mut().flat_map(|batch| &mut batch.exchanges) {
             self.hide(&secrets, &mut exchange.ask, &mut exchange.answer);
         }
-        match &mut recording.end {
+        self.hide_in_end(&secrets, &mut recording.end);
+    }
+
+    /// Takes the secrets out of how a reconcile ended.
+    pub(crate) fn hide_in_end(&self, secrets: &Secrets<'_>, end: &mut RecordedEnd) {
+        match end {
             RecordedEnd::Ended { verdict, bug, events, .. } => {
-                hide_in_verdict(&secrets, verdict);
+                hide_in_verdict(secrets, verdict);
                 bug.iter_mut().for_each(|bug| secrets.hide_in(bug));
-                events.iter_mut().for_each(|event| hide_in_event(&secrets, event));
+                events.iter_mut().for_each(|event| hide_in_event(secrets, event));
             }
             RecordedEnd::Bug(bug) => secrets.hide_in(bug),
             RecordedEnd::TimedOut => {}
         }
     }
 
-    fn learn(&self, secrets: &mut Secrets<'_>, ask: &Ask, answer: &Answer) {
+    /// A collection of secrets, empty so far.
+    pub(crate) fn secrets(&self) -> Secrets<'_> {
+        Secrets::new(&self.keyed)
+    }
+
+    /// Learns the secrets in an exchange.
+    pub(crate) fn learn(&self, secrets: &mut Secrets<'_>, ask: &Ask, answer: &Answer) {
         match ask {
             Ask::Api { request, .. } => {
                 request.body.iter().for_each(|body| self.learn_from(secrets, body, Some(&request.resource)));
@@ -222,7 +233,7 @@ impl Redaction {
         }
     }
 
-    fn hide_in_value(&self, secrets: &Secrets<'_>, value: &mut Value) {
+    pub(crate) fn hide_in_value(&self, secrets: &Secrets<'_>, value: &mut Value) {
         match value {
             Value::String(text) => secrets.hide_in(text),
             Value::Array(items) => items.iter_mut().for_each(|item| self.hide_in_value(secrets, item)),
@@ -285,7 +296,7 @@ fn hide_in_verdict(secrets: &Secrets<'_>, verdict: &mut Verdict) {
     }
 }
 
-pub(crate) fn hide_in_event(secrets: &Secrets<'_>, event: &mut Event) {
+fn hide_in_event(secrets: &Secrets<'_>, event: &mut Event) {
     secrets.hide_in(&mut event.reason);
     secrets.hide_in(&mut event.message);
 }

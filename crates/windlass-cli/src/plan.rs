@@ -1,0 +1,183 @@
+//! `windlass plan`: what a reconcile would change on a live cluster.
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use serde_json::Value;
+use windlass::model::object;
+use windlass::recording::RecordedEnd;
+use windlass::{Controller, ObjectRef, Verdict};
+use windlass_runtime::{Api, Plan, Planner};
+
+use crate::controllers;
+
+/// The exit code of `--exit-code` when something would be different.
+const DIFFERENT: u8 = 2;
+
+/// Show what a bundled controller would change on a live cluster, without changing it.
+///
+/// Every write is a dry run on the API server, so that defaults and refusals are real. Calls to other services are not
+/// made, and secrets are not shown. The cluster is the one that kubectl would use. The exit code is 0; with --exit-code it
+/// is 2 if an object would be different. It is 2 for bad usage, too.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  windlass plan pair.yaml                     if this object were applied
+  kubectl get pair a -o yaml | windlass plan -
+  windlass plan pair/a -n default             for an object that is there
+  windlass plan pair/a --exit-code            for scripts")]
+pub(crate) struct PlanArguments {
+    /// A file with the parent as YAML or JSON, - for standard input, or KIND/NAME of one that is on the cluster.
+    #[arg(value_name = "FILE|-|KIND/NAME")]
+    parent: String,
+    /// The namespace of the parent, if it says none itself; that of the kubeconfig if not given.
+    #[arg(long, short, value_name = "NAME")]
+    namespace: Option<String>,
+    /// The controller to ask, if several look after the kind.
+    #[arg(long, value_name = "NAME")]
+    controller: Option<String>,
+    /// The cluster to ask; without it, what kubectl would use.
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// End with 2 if an object would be different.
+    #[arg(long)]
+    exit_code: bool,
+    /// Print JSON, for tools.
+    #[arg(long)]
+    json: bool,
+}
+
+/// The parent to plan for.
+#[derive(Debug, PartialEq)]
+enum Parent {
+    Given(Value),
+    Named { kind: String, name: String },
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
+    let parent = parent(&arguments.parent)?;
+    let controller = controller(&parent, arguments.controller.as_deref())?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let plan = runtime.context("the runtime cannot start")?.block_on(make(arguments, parent, &controller))?;
+    let mut out = std::io::stdout().lock();
+    if arguments.json {
+        writeln!(out, "{:#}", plan.to_value())?;
+    } else {
+        write!(out, "{plan}")?;
+    }
+    let different = arguments.exit_code && plan.has_changes();
+    Ok(if different { ExitCode::from(DIFFERENT) } else { ExitCode::SUCCESS })
+}
+
+async fn make(arguments: &PlanArguments, parent: Parent, controller: &Controller) -> anyhow::Result<Plan> {
+    let config = config(arguments.kubeconfig.as_deref()).await?;
+    let namespace = arguments.namespace.clone().unwrap_or_else(|| config.default_namespace.clone());
+    let namespace = if controller.declaration().parent().namespaced { namespace } else { String::new() };
+    let client = kube::Client::try_from(config).context("the kubeconfig cannot be used")?;
+    let planner = Planner::new(Api::new(client));
+    match parent {
+        Parent::Given(mut given) => {
+            if object::namespace(&given).is_empty() && !namespace.is_empty() {
+                object::set_meta(&mut given, "namespace", namespace);
+            }
+            Ok(planner.plan_applied(controller, &given).await?)
+        }
+        Parent::Named { kind, name } => {
+            let plan = planner.plan(controller, &ObjectRef::new(&namespace, &name)).await;
+            if matches!(&plan.end, RecordedEnd::Ended { verdict: Verdict::Gone, .. }) {
+                bail!(
+                    "there is no {kind}/{name} in namespace {namespace:?}: give another with -n, or a file"
+                );
+            }
+            Ok(plan)
+        }
+    }
+}
+
+async fn config(kubeconfig: Option<&Path>) -> anyhow::Result<kube::Config> {
+    let Some(path) = kubeconfig else {
+        return kube::Config::infer()
+            .await
+            .context("no cluster is configured: set KUBECONFIG, or give --kubeconfig FILE");
+    };
+    let unusable = || format!("{} cannot be used as a kubeconfig", path.display());
+    let read = kube::config::Kubeconfig::read_from(path).with_context(unusable)?;
+    kube::Config::from_custom_kubeconfig(read, &Default::default()).await.with_context(unusable)
+}
+
+/// What the argument means. A file wins: kinds are rarely named like folders.
+fn parent(argument: &str) -> anyhow::Result<Parent> {
+    let text = if argument == "-" {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).context("standard input cannot be read")?;
+        text
+    } else if Path::new(argument).is_file() {
+        std::fs::read_to_string(argument).with_context(|| format!("{argument} cannot be read"))?
+    } else {
+        return match argument.split_once('/') {
+            Some((kind, name)) if !kind.is_empty() && !name.is_empty() && !name.contains('/') => {
+                Ok(Parent::Named { kind: kind.to_owned(), name: name.to_owned() })
+            }
+            _ => bail!("there is no file {argument}: give a file, - or KIND/NAME"),
+        };
+    };
+    let value: Value =
+        serde_saphyr::from_str(&text).with_context(|| format!("{argument} is neither YAML nor JSON"))?;
+    if value["kind"].is_string() {
+        Ok(Parent::Given(value))
+    } else {
+        bail!("{argument} is no object: it has no kind. Give one object with apiVersion, kind and metadata")
+    }
+}
+
+/// The controller that looks after a parent.
+fn controller(parent: &Parent, wanted: Option<&str>) -> anyhow::Result<Controller> {
+    let called = match parent {
+        Parent::Given(value) => value["kind"].as_str().unwrap_or_default(),
+        Parent::Named { kind, .. } => kind,
+    };
+    let bundled = controllers::all()?;
+    let names = controllers::names(&bundled);
+    let mut known = bundled.into_iter().map(|bundled| bundled.controller);
+    let found = known.find(|controller| {
+        controllers::is_called(controller.declaration().parent(), called)
+            && wanted.is_none_or(|wanted| controller.name() == wanted)
+    });
+    found.with_context(|| {
+        let wanted = wanted.map(|wanted| format!(" of the name {wanted}")).unwrap_or_default();
+        format!(
+            "no bundled controller{wanted} looks after {called} ({names} are bundled): for your own, call windlass_runtime::plan"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_files_or_names() {
+        let named = |kind: &str, name: &str| Parent::Named { kind: kind.to_owned(), name: name.to_owned() };
+        assert_eq!(parent("pair/a").expect("a name"), named("pair", "a"));
+        for wrong in ["missing.yaml", "a/b/c.yaml", "pair/", "/a"] {
+            let message = parent(wrong).expect_err("neither").to_string();
+            assert!(message.contains("give a file, - or KIND/NAME"), "{message}");
+        }
+    }
+
+    #[test]
+    fn controllers_are_found_by_kind_and_name() {
+        let pair = Parent::Named { kind: "pairs".to_owned(), name: "a".to_owned() };
+        assert_eq!(controller(&pair, None).expect("one").name(), "two-configmaps");
+        let app = Parent::Named { kind: "WebApp".to_owned(), name: "a".to_owned() };
+        assert_eq!(controller(&app, Some("web-apps")).expect("one").name(), "web-apps");
+        let message = controller(&pair, Some("nobody")).err().expect("none").to_string();
+        assert!(
+            message.contains("of the name nobody looks after pairs (two-configmaps, web-apps"),
+            "{message}"
+        );
+    }
+}
