@@ -173,10 +173,10 @@ mod tests {
         let pair = Parent::Named { kind: "pairs".to_owned(), name: "a".to_owned() };
         assert_eq!(controller(&pair, None).expect("one").name(), "two-configmaps");
         let app = Parent::Named { kind: "WebApp".to_owned(), name: "a".to_owned() };
-        assert_eq!(controller(&app, Some("web-apps")).expect("one").name(), "web-apps");
+        assert_eq!(controller(&app, Some("web-app")).expect("one").name(), "web-app");
         let message = controller(&pair, Some("nobody")).err().expect("none").to_string();
         assert!(
-            message.contains("of the name nobody looks after pairs (two-configmaps, web-apps"),
+            message.contains("of the name nobody looks after pairs (two-configmaps, web-app"),
             "{message}"
         );
     }
