@@ -18,19 +18,13 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     let mut examples: Vec<&Package> =
         packages.iter().filter(|package| package.directory.starts_with(root.join("examples"))).collect();
     examples.sort_by_key(|package| &package.directory);
-    for example in &examples {
-        execute(cargo(root).args(["build", "--release", "--package", &example.name]))?;
-        for program in &example.programs {
-            println!("-- {program}");
-            run_program(cargo(root).args([
-                "run",
-                "--release",
-                "--package",
-                &example.name,
-                "--bin",
-                program,
-            ]))?;
-        }
+    // All at once: one by one, each would have what they share built anew, with other features.
+    let packages = examples.iter().flat_map(|example| ["--package", &example.name]);
+    execute(cargo(root).args(["build", "--release"]).args(packages))?;
+    let built = workspace::target_directory(root)?.join("release");
+    for program in examples.iter().flat_map(|example| &example.programs) {
+        println!("-- {program}");
+        run_program(Command::new(built.join(program)).current_dir(root))?;
     }
     println!("{} examples", examples.len());
     Ok(())

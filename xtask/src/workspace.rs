@@ -32,8 +32,18 @@ impl Package {
 
 /// Asks cargo for the packages of the workspace.
 pub(crate) fn packages(root: &Path) -> Result<Vec<Package>> {
+    from_metadata(&metadata(root)?)
+}
+
+/// Where cargo puts what it builds.
+pub(crate) fn target_directory(root: &Path) -> Result<PathBuf> {
+    let metadata = metadata(root)?;
+    Ok(metadata["target_directory"].as_str().context("`cargo metadata` names no target_directory")?.into())
+}
+
+fn metadata(root: &Path) -> Result<Value> {
     let text = output(cargo(root).args(["metadata", "--format-version", "1", "--no-deps"]))?;
-    from_metadata(&serde_json::from_str(&text).context("`cargo metadata` prints no JSON")?)
+    serde_json::from_str(&text).context("`cargo metadata` prints no JSON")
 }
 
 /// Reads what `cargo metadata --no-deps` prints.
