@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use futures::{StreamExt, TryStreamExt};
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -11,10 +10,9 @@ use kube::api::{Api, DeleteParams, ListParams, PostParams, WatchEvent, WatchPara
 use kube::{Client, ResourceExt};
 use serde_json::json;
 
+use crate::patience::{PATIENCE, eventually};
 use crate::served::Served;
 
-/// Nothing takes so long unless it hangs.
-const PATIENCE: Duration = Duration::from_secs(120);
 /// Takes room until it is removed.
 const BALLAST_BYTES: usize = 8 << 20;
 
@@ -131,12 +129,7 @@ async fn reads_go_on_and_nothing_is_lost() {
 
     // There is room again; the server notices by itself.
     std::fs::remove_file(&ballast).expect("removed");
-    let well = async {
-        while !probe(&client, "/readyz").await.0 {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, well).await.expect("it is ready again");
+    eventually("it is ready again", async || probe(&client, "/readyz").await.0).await;
     maps(&client).create(&PostParams::default(), &large("second")).await.expect("written again");
     acknowledged.insert("second".to_owned());
     let event = tokio::time::timeout(PATIENCE, events.try_next()).await.expect("an event in time");

@@ -6,6 +6,7 @@ mod http2;
 mod raw;
 mod slow;
 
+use crate::patience::eventually;
 use crate::served::Served;
 use bystander::Bystander;
 use raw::Raw;
@@ -71,7 +72,7 @@ async fn more_connections_than_there_may_be() {
     others.are_served().await;
     drop(open);
     // There is room again as soon as the server has noticed.
-    raw::eventually("a new connection is served", async || {
+    eventually("a new connection is served", async || {
         let mut late = Raw::connect(&served).await;
         late.try_send(&late.head("GET", "/readyz", "")).await
             && late.try_answer().await.is_some_and(|(code, _)| code == 200)

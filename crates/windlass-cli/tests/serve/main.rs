@@ -8,6 +8,7 @@ mod kubectl;
 mod lifecycle;
 mod manifests;
 mod operations;
+mod patience;
 mod plans;
 mod python;
 mod rbac;

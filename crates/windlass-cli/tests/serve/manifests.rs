@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::authentication::v1::TokenRequest;
@@ -15,19 +14,8 @@ use tokio::net::TcpListener;
 use web_app::toy_dns::{self, SharedZone};
 use web_app::{WebApp, web_app};
 
+use crate::patience::eventually;
 use crate::served::Served;
-
-const PATIENCE: Duration = Duration::from_secs(60);
-const ASK_EVERY: Duration = Duration::from_millis(10);
-
-async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    let waiting = async {
-        while !holds().await {
-            tokio::time::sleep(ASK_EVERY).await;
-        }
-    };
-    assert!(tokio::time::timeout(PATIENCE, waiting).await.is_ok(), "this never came: {what}");
-}
 
 fn windlass(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_windlass")).args(arguments).output().expect("it runs");

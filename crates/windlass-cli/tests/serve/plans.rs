@@ -9,6 +9,7 @@ use kube::{Api, CustomResourceExt};
 use serde_json::Value;
 use two_configmaps::{Pair, TwoConfigMaps, pair};
 
+use crate::patience::eventually;
 use crate::served::Served;
 
 fn windlass(served: &Served, arguments: &[&str]) -> Output {
@@ -27,9 +28,7 @@ async fn served() -> (Served, kube::Client) {
     let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
     definitions.create(&PostParams::default(), &Pair::crd()).await.expect("a CRD");
     let pairs: Api<Pair> = Api::namespaced(client.clone(), "default");
-    while pairs.list(&Default::default()).await.is_err() {
-        tokio::task::yield_now().await;
-    }
+    eventually("pairs are served", async || pairs.list(&Default::default()).await.is_ok()).await;
     (served, client)
 }
 
@@ -71,12 +70,9 @@ async fn a_recorded_reconcile_is_run_again() {
     let running = manager.controller(TwoConfigMaps).start().await.expect("it starts");
     let pairs: Api<Pair> = Api::namespaced(client, "default");
     pairs.create(&PostParams::default(), &pair("a")).await.expect("a pair");
-    let recording = loop {
-        match running.handle().recordings("two-configmaps").into_iter().next() {
-            Some(recording) => break recording,
-            None => tokio::task::yield_now().await,
-        }
-    };
+    let recorded = || running.handle().recordings("two-configmaps");
+    eventually("a reconcile is recorded", async || !recorded().is_empty()).await;
+    let recording = recorded().swap_remove(0);
     running.stop().await;
     let folder = tempfile::tempdir().expect("a folder");
     let whole = recording.to_json();

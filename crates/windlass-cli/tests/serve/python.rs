@@ -12,6 +12,7 @@ use kube::runtime::wait::{await_condition, conditions};
 use kube::{Client, ResourceExt};
 use serde_json::json;
 
+use crate::patience::eventually;
 use crate::served::Served;
 
 /// No wait takes so long unless something hangs.
@@ -222,12 +223,8 @@ where
 async fn until_told(client: &Client, name: &str, reason: &str) {
     let events: Api<Event> = Api::default_namespaced(client.clone());
     let selected = ListParams::default().fields(&format!("involvedObject.name={name},reason={reason}"));
-    let told = async {
-        while events.list(&selected).await.expect("listed").items.is_empty() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, told).await.unwrap_or_else(|_| panic!("no event {reason} for {name}"));
+    let what = format!("an event {reason} for {name}");
+    eventually(&what, async || !events.list(&selected).await.expect("listed").items.is_empty()).await;
 }
 
 fn text_of(map: Option<&ConfigMap>) -> Option<&str> {

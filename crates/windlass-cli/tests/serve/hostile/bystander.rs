@@ -8,7 +8,7 @@ use kube::{Client, ResourceExt};
 use serde_json::json;
 use tokio::time::timeout;
 
-use super::raw::PATIENCE;
+use crate::patience::PATIENCE;
 use crate::served::Served;
 
 /// A client with an open watch.

@@ -4,8 +4,9 @@ use std::cell::Cell;
 
 use tokio::time::timeout;
 
-use super::raw::{PATIENCE, Raw, eventually};
+use super::raw::Raw;
 use super::{Bystander, plain};
+use crate::patience::{PATIENCE, eventually};
 use crate::served::Served;
 
 const HEADERS: u8 = 1;

@@ -1,15 +1,11 @@
 //! A connection over which a test sends any bytes.
 
-use std::time::Duration;
-
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use crate::patience::PATIENCE;
 use crate::served::Served;
-
-/// Nothing takes so long unless it hangs.
-pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(super) struct Raw {
     stream: TcpStream,
@@ -115,14 +111,4 @@ fn token(served: &Served) -> String {
     let text = std::fs::read_to_string(served.kubeconfig()).expect("a kubeconfig");
     let token = text.split("token:").nth(1).and_then(|rest| rest.lines().next()).expect("a token in it");
     token.trim().trim_matches('"').to_owned()
-}
-
-/// Asks again and again until it is so.
-pub(super) async fn eventually(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
-    let asked = async {
-        while !is_so().await {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    timeout(PATIENCE, asked).await.unwrap_or_else(|_| panic!("it does not come true: {what}"));
 }

@@ -6,8 +6,9 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use serde_json::json;
 
-use super::raw::{Raw, eventually};
+use super::raw::Raw;
 use super::{Bystander, plain};
+use crate::patience::eventually;
 use crate::served::Served;
 
 const MIB: u64 = 1024 * 1024;
