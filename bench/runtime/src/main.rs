@@ -39,6 +39,9 @@ struct Arguments {
     /// Everything short, to see that all is in order; the figures say little.
     #[arg(long)]
     quick: bool,
+    /// Only these contestants; may be given several times.
+    #[arg(long, value_name = "CONTESTANT")]
+    only: Vec<Contestant>,
     /// The result as JSON.
     #[arg(long)]
     json: bool,
@@ -62,13 +65,15 @@ fn main() -> Result<ExitCode> {
     eprintln!("starting kube-apiserver and etcd");
     let cluster = Cluster::start(&assets)?;
     let mut results = Results::new(&arguments);
+    let contestants: &[Contestant] =
+        if arguments.only.is_empty() { &Contestant::ALL } else { &arguments.only };
     for parents in &arguments.parents {
         for round in 0..arguments.rounds {
             let namespace = |name: &str| format!("{name}-{parents}-{round}");
             eprintln!("{parents} parents: a bare client");
             let rate = rounds::bare(&cluster, &namespace("bare"), *parents, arguments.clients)?;
             results.bare(*parents, rate);
-            for contestant in Contestant::ALL {
+            for contestant in contestants.iter().copied() {
                 eprintln!("{parents} parents: {}", contestant.name());
                 let namespace = namespace(&contestant.name().replace(", ", "-"));
                 let figures = rounds::measure(&cluster, contestant, &namespace, *parents, arguments.clients)?;

@@ -69,6 +69,13 @@ impl Results {
         sizes
     }
 
+    /// Who was measured.
+    fn contestants(&self) -> Vec<Contestant> {
+        let measured =
+            |wanted: &Contestant| self.rounds.iter().any(|(_, contestant, _)| contestant == wanted);
+        Contestant::ALL.into_iter().filter(measured).collect()
+    }
+
     fn bare_rate(&self, parents: u64) -> f64 {
         median(self.bare.iter().filter(|(size, _)| *size == parents).map(|(_, rate)| *rate))
     }
@@ -88,7 +95,7 @@ impl Results {
                 let _ = write!(text, " {:>15}", column.name);
             }
             text.push('\n');
-            for contestant in Contestant::ALL {
+            for contestant in self.contestants() {
                 let _ = write!(text, "{:16}", contestant.name());
                 for column in &COLUMNS {
                     let figure = self.figure(parents, contestant, column);
@@ -109,7 +116,8 @@ impl Results {
             .sizes()
             .into_iter()
             .map(|parents| {
-                let contestants: Vec<Value> = Contestant::ALL
+                let contestants: Vec<Value> = self
+                    .contestants()
                     .into_iter()
                     .map(|contestant| {
                         let figures: Vec<Value> = COLUMNS
@@ -135,7 +143,11 @@ impl Results {
         format!("{:#}\n", json!({ "sizes": sizes }))
     }
 
+    /// The bars compare all contestants: with some left out there is nothing to say.
     fn bars(&self, parents: u64) -> Vec<Bar> {
+        if self.contestants().len() < Contestant::ALL.len() {
+            return Vec::new();
+        }
         let [_, rate, writes, _, cpu, memory, touch, _, restart, _] = &COLUMNS;
         let ours = |column: &Column| self.figure(parents, Contestant::Windlass, column);
         // Against each figure the peer that does better.

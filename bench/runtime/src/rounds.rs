@@ -76,12 +76,13 @@ pub(crate) fn measure(
 pub(crate) fn bare(cluster: &Cluster, namespace: &str, parents: u64, clients: usize) -> Result<f64> {
     cluster.prepare(namespace, parents, clients)?;
     let uids = uids(cluster, namespace)?;
-    let readiness = cluster.readiness(namespace)?;
     let started = Instant::now();
     let maps = format!("/api/v1/namespaces/{namespace}/configmaps");
     // One client makes all writes of a parent before it goes on to the next, as a worker does.
     let next = std::sync::atomic::AtomicU64::new(0);
     std::thread::scope(|scope| -> Result<()> {
+        // A watch that nobody reads is soon ended by the server.
+        let ready = scope.spawn(|| cluster.readiness(namespace)?.wait(parents));
         let send = || -> Result<()> {
             let mut session = cluster.target.session();
             loop {
@@ -106,9 +107,8 @@ pub(crate) fn bare(cluster: &Cluster, namespace: &str, parents: u64, clients: us
         for client in clients {
             client.join().map_err(|_| anyhow::anyhow!("a client panicked"))??;
         }
-        Ok(())
+        ready.join().map_err(|_| anyhow::anyhow!("the watch panicked"))?
     })?;
-    readiness.wait(parents)?;
     Ok(3.0 * parents as f64 / started.elapsed().as_secs_f64())
 }
 
