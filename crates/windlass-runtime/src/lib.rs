@@ -27,6 +27,7 @@ mod watch;
 mod worker;
 
 pub use api::Api;
+pub use driver::ContestSettings;
 pub use handle::Handle;
 pub use manager::Manager;
 pub use ownership::{Everything, Ownership};

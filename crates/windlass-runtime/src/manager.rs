@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use windlass::{Controller, Kind, Machine, Service};
 
+use crate::driver::ContestSettings;
 use crate::operations::leader::LeaderSettings;
 use crate::operations::metrics::Metrics;
 use crate::ownership::{Everything, Ownership};
@@ -47,6 +48,7 @@ pub struct Manager {
     pub(crate) time_limit: Duration,
     pub(crate) grace: Duration,
     pub(crate) queue: QueueSettings,
+    pub(crate) contests: ContestSettings,
     pub(crate) services: Arc<Services>,
     pub(crate) ownership: Arc<dyn Ownership>,
     pub(crate) metrics: Metrics,
@@ -76,6 +78,7 @@ impl Manager {
             time_limit: DEFAULT_TIME_LIMIT,
             grace: DEFAULT_GRACE,
             queue: QueueSettings::default(),
+            contests: ContestSettings::default(),
             services: Arc::default(),
             ownership: Arc::new(Everything),
             metrics: Metrics::new(),
@@ -134,6 +137,12 @@ impl Manager {
     /// How queues order, delay and limit reconciles.
     pub fn queue(mut self, settings: QueueSettings) -> Self {
         self.queue = settings;
+        self
+    }
+
+    /// When an output that another writer keeps changing back is left alone, and for how long.
+    pub fn contests(mut self, settings: ContestSettings) -> Self {
+        self.contests = settings;
         self
     }
 

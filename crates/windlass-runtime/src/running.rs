@@ -173,7 +173,8 @@ fn crews(
     common: Common<'_>,
 ) -> Result<(Vec<Crew>, Workers), StartError> {
     let Common { watches, recorder, leading, stopping } = common;
-    let driver = Driver::new(Arc::clone(watches), Arc::clone(&manager.services), manager.time_limit);
+    let driver =
+        Driver::new(Arc::clone(watches), Arc::clone(&manager.services), manager.time_limit, manager.contests);
     let (mut crews, mut workers) = (Vec::new(), Workers::new());
     for controller in manager.controllers.iter().cloned() {
         let metrics = manager.metrics.controller(controller.name());

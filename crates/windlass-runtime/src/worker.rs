@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures::FutureExt;
 use tracing::Instrument;
 use windlass::model::Timestamp;
-use windlass::{Bug, Ended, KindInfo, ObjectRef, Verdict};
+use windlass::{Bug, CONTESTED, Ended, KindInfo, ObjectRef, Verdict};
 
 use crate::driver::{Driven, Driver, End};
 use crate::inbox::Inbox;
@@ -148,7 +148,12 @@ fn tell(inbox: &Inbox, ended: &Ended) -> Finished {
             tracing::info!(path, reason, ?after, "waits");
             Finished::Requeue { after: *after }
         }
-        Verdict::Conflict { message } => {
+        Verdict::Conflict { reason, message } if reason == CONTESTED => {
+            inbox.metrics.contested();
+            tracing::warn!(path, message, "another writer keeps changing an output back");
+            Finished::Conflict
+        }
+        Verdict::Conflict { message, .. } => {
             tracing::info!(path, message, "another writer got in between");
             Finished::Conflict
         }

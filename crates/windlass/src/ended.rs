@@ -40,6 +40,9 @@ pub enum Verdict {
     },
     /// Another writer got in between; start again, with backoff, and count no error.
     Conflict {
+        /// CamelCase.
+        #[serde(default)]
+        reason: String,
         /// What the API said.
         message: String,
     },

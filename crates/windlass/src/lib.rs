@@ -45,6 +45,7 @@
 mod ask;
 mod bug;
 mod conditions;
+mod contested;
 mod coroutine;
 mod cx;
 mod declaration;
@@ -67,6 +68,7 @@ mod status;
 pub use ask::{Answer, Ask, Shortcut};
 pub use bug::Bug;
 pub use conditions::{READY, SUSPENDED};
+pub use contested::{CONTESTED, Contested, Rival};
 pub use coroutine::{Coroutine, Step};
 pub use cx::{Cx, Select, Service};
 pub use declaration::{

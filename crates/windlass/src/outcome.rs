@@ -5,6 +5,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use windlass_model::{Reason, Status};
 
+use crate::contested::{CONTESTED, is_contested};
+
 /// What a state returns. It is a `Result`, so `?` works on everything that `Cx` does.
 pub type Outcome<S> = Result<Next<S>, Error>;
 
@@ -111,6 +113,7 @@ impl Error {
     /// The reason that the state's condition shows.
     pub fn reason(&self) -> &str {
         match self {
+            Error::Api(status) if is_contested(status) => CONTESTED,
             Error::Api(status) if status.reason == Some(Reason::Conflict) => "Conflict",
             Error::Api(status) if status.code < 500 => "RequestRefused",
             Error::Api(_) => "RequestFailed",

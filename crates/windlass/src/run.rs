@@ -75,7 +75,7 @@ impl End {
         match self {
             End::Done { requeue_after } => Verdict::Done { requeue_after: *requeue_after },
             End::Requeue { after, .. } => Verdict::Requeue { after: *after, reason },
-            End::Failed { error, .. } if error.is_conflict() => Verdict::Conflict { message },
+            End::Failed { error, .. } if error.is_conflict() => Verdict::Conflict { reason, message },
             End::Failed { error, .. } if !error.is_terminal() => Verdict::Failed { reason, message },
             End::Failed { .. } | End::Bug { .. } => Verdict::Terminal { reason, message },
         }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use windlass_model::object;
 
 use crate::conditions::{self, READY, SUSPENDED, Wanted};
+use crate::contested::CONTESTED;
 use crate::declaration::SUSPEND_ANNOTATION;
 use crate::ended::{Ended, Event, Verdict};
 use crate::machine::Controller;
@@ -17,7 +18,7 @@ pub(crate) async fn conclude(controller: &Controller, ledger: &mut Ledger, mut r
     ledger.io.enter("(writing the status)");
     let mut verdict = run.end.verdict();
     if ledger.declaration.keeps_status() {
-        let before = ready_status(&ledger.parent).to_owned();
+        let before = Shown::of(&ledger.parent);
         match write_run(controller, ledger, &run).await {
             Ok(ready) => run.events.extend(ready_event(&before, &ready)),
             // Deleted in the meantime: there is nobody left to tell.
@@ -105,15 +106,28 @@ async fn write(
     if unchanged { Ok(()) } else { ledger.write_status(fields).await }
 }
 
-fn ready_status(parent: &Value) -> &str {
-    let conditions = parent["status"]["conditions"].as_array().into_iter().flatten();
-    let ready = conditions.filter(|condition| condition["type"] == READY);
-    ready.filter_map(|condition| condition["status"].as_str()).next().unwrap_or("Unknown")
+/// What a parent shows about Ready.
+struct Shown {
+    status: String,
+    reason: String,
 }
 
-/// An Event when Ready changes.
-fn ready_event(before: &str, ready: &Wanted) -> Option<Event> {
-    if ready.status == before {
+impl Shown {
+    fn of(parent: &Value) -> Self {
+        let mut conditions = parent["status"]["conditions"].as_array().into_iter().flatten();
+        let ready = conditions.find(|condition| condition["type"] == READY);
+        let text = |field: &str| ready.and_then(|ready| ready[field].as_str()).map(str::to_owned);
+        Shown {
+            status: text("status").unwrap_or_else(|| "Unknown".to_owned()),
+            reason: text("reason").unwrap_or_default(),
+        }
+    }
+}
+
+/// An Event when Ready changes, or when the reason becomes one that only people can do something about.
+fn ready_event(before: &Shown, ready: &Wanted) -> Option<Event> {
+    let newly_contested = ready.reason == CONTESTED && before.reason != CONTESTED;
+    if ready.status == before.status && !newly_contested {
         return None;
     }
     Some(if ready.status == "True" {

@@ -18,6 +18,7 @@ mod last_applied;
 mod managed;
 mod merge;
 mod object_meta;
+mod overwritten;
 mod ownership;
 pub mod path_element;
 mod place;
@@ -34,6 +35,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 pub use self::field_set::{FieldNode, FieldSet, FieldSetError};
+pub use self::overwritten::{Overwritten, overwritten};
 pub use self::path_element::{PathElement, PathElementError};
 pub use self::unchanged::is_unchanged;
 

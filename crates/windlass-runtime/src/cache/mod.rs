@@ -37,8 +37,8 @@ struct Kept {
     version: u64,
     owner: Option<Box<str>>,
     text: Arc<str>,
-    /// The hash of an apply that is known to change nothing in this version.
-    applied: Option<u64>,
+    /// The hash of the last apply of ours, and a version in which it is known to change nothing.
+    applied: Option<(u64, u64)>,
 }
 
 /// An object as text, with the version that it is of.
@@ -191,13 +191,20 @@ impl Cache {
     pub(crate) fn is_applied(&self, place: &ObjectRef, version: u64, hash: u64) -> bool {
         let objects = self.read();
         let known = objects.by_place.get(place).filter(|kept| kept.version == version);
-        known.is_some_and(|kept| kept.applied == Some(hash))
+        known.is_some_and(|kept| kept.applied == Some((hash, version)))
+    }
+
+    /// Whether the last apply of the object had this hash, whatever has become of the object since.
+    pub(crate) fn was_applied(&self, place: &ObjectRef, hash: u64) -> bool {
+        let objects = self.read();
+        let applied = objects.by_place.get(place).and_then(|kept| kept.applied);
+        applied.is_some_and(|(applied, _)| applied == hash)
     }
 
     /// An apply with this hash changes nothing in this version of the object.
     pub(crate) fn remember_applied(&self, place: &ObjectRef, version: u64, hash: u64) {
         if let Some(kept) = self.write().by_place.get_mut(place).filter(|kept| kept.version == version) {
-            kept.applied = Some(hash);
+            kept.applied = Some((hash, version));
         }
     }
 
@@ -224,6 +231,7 @@ impl Objects {
         if known.is_some_and(|known| known.version >= head.version) {
             return None;
         }
+        let applied = known.filter(|known| known.uid == head.uid).and_then(|known| known.applied);
         let removed = self.remove(&head.place);
         let place = Arc::new(head.place);
         if let Some(owner) = &head.owner {
@@ -234,7 +242,7 @@ impl Objects {
             version: head.version,
             owner: head.owner,
             text: Arc::clone(&text),
-            applied: None,
+            applied,
         };
         self.by_place.insert(Arc::clone(&place), kept);
         let before = removed.and_then(|change| change.before);

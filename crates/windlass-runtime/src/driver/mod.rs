@@ -1,19 +1,22 @@
 //! Performs what a reconcile asks for, from its beginning to its end.
 
 mod cached;
+mod contest;
 mod memo;
 mod skip;
 mod states;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::future::join_all;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 use tracing::{Instrument, Span};
+use windlass::model::apply::overwritten;
 use windlass::model::{Body, Reason, Request, Response, Status, Verb, object};
-use windlass::{Answer, Ask, Bug, CallError, Controller, Ended, KindInfo, ObjectRef, Shortcut, Step};
+use windlass::{Answer, Ask, Bug, CallError, Contested, Controller, Ended, KindInfo, ObjectRef};
+use windlass::{Rival, Shortcut, Step};
 
 use crate::api::{self, Api};
 use crate::operations::clock::now;
@@ -21,6 +24,8 @@ use crate::operations::spans;
 use crate::services::Services;
 use crate::watch::Watches;
 
+pub use contest::ContestSettings;
+use contest::{Applied, Contests};
 use memo::Memo;
 use skip::Applying;
 use states::States;
@@ -35,6 +40,7 @@ pub(crate) struct Driver {
     watches: Arc<Watches>,
     services: Arc<Services>,
     time_limit: Duration,
+    contests: Arc<Mutex<Contests>>,
 }
 
 /// A reconcile that has ended.
@@ -79,8 +85,14 @@ impl Driven {
 }
 
 impl Driver {
-    pub(crate) fn new(watches: Arc<Watches>, services: Arc<Services>, time_limit: Duration) -> Self {
-        Driver { api: watches.api().clone(), watches, services, time_limit }
+    pub(crate) fn new(
+        watches: Arc<Watches>,
+        services: Arc<Services>,
+        time_limit: Duration,
+        contests: ContestSettings,
+    ) -> Self {
+        let contests = Arc::new(Mutex::new(Contests::new(contests)));
+        Driver { api: watches.api().clone(), watches, services, time_limit, contests }
     }
 
     /// Runs a reconcile to its end.
@@ -148,22 +160,69 @@ impl Driver {
     }
 
     async fn request(&self, request: &Request, shortcut: Shortcut, memo: &Memo) -> Response {
-        let applying = match shortcut {
-            Shortcut::None => None,
-            Shortcut::Cache => match cached::answer(&self.watches, request, memo) {
-                Some(response) => return response,
-                None => None,
-            },
-            Shortcut::SkipIfUnchanged => Applying::new(&self.watches, request),
-        };
-        if let Some(unchanged) = applying.as_ref().and_then(|applying| applying.unchanged(memo)) {
+        match shortcut {
+            Shortcut::None => {}
+            Shortcut::Cache => {
+                if let Some(response) = cached::answer(&self.watches, request, memo) {
+                    return response;
+                }
+            }
+            Shortcut::SkipIfUnchanged => {
+                if let Some(applying) = Applying::new(&self.watches, request) {
+                    return self.apply(&applying, request, memo).await;
+                }
+            }
+        }
+        self.send(request, memo).await
+    }
+
+    /// Sends an apply, unless it would change nothing, or another writer keeps changing it back.
+    async fn apply(&self, applying: &Applying<'_>, request: &Request, memo: &Memo) -> Response {
+        let unchanged = applying.unchanged(memo);
+        if let Some(contested) = self.held(applying, request, unchanged.is_some()) {
+            return Response::status(contested.status(request));
+        }
+        if let Some(unchanged) = unchanged {
             return Response::object(unchanged);
         }
+        let before = applying.applied_before(memo);
         let response = self.send(request, memo).await;
-        if let (Some(applying), Some(object)) = (applying, response.as_object()) {
-            applying.remember(object);
+        let Some(after) = response.as_object() else { return response };
+        applying.remember(after);
+        let contested = before.and_then(|before| self.corrected(applying, request, &before, after));
+        contested.map_or(response, |contested| Response::status(contested.status(request)))
+    }
+
+    fn held(&self, applying: &Applying<'_>, request: &Request, unchanged: bool) -> Option<Contested> {
+        let mut contests = self.contests();
+        if contests.is_empty() {
+            return None;
         }
-        response
+        let now = Instant::now().into_std();
+        contests.held(&applied(applying, request), applying.hash, unchanged, now)
+    }
+
+    /// What an apply has set that it had set before was changed back by somebody.
+    fn corrected(
+        &self,
+        applying: &Applying<'_>,
+        request: &Request,
+        before: &Value,
+        after: &Value,
+    ) -> Option<Contested> {
+        let overwritten = overwritten(before, after, applying.manager);
+        let applied = applied(applying, request);
+        if overwritten.is_empty() {
+            self.contests().settled(&applied);
+            return None;
+        }
+        let rivals = Rival::of(&overwritten);
+        self.contests().corrected(&applied, applying.hash, rivals, Instant::now().into_std())
+    }
+
+    /// Nothing that runs under the lock panics half-way through a change.
+    fn contests(&self) -> MutexGuard<'_, Contests> {
+        self.contests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sends a request, and puts what a write is answered with into the cache.
@@ -192,4 +251,9 @@ impl Driver {
         }
         response
     }
+}
+
+fn applied(applying: &Applying<'_>, request: &Request) -> Applied {
+    let (place, manager) = (applying.place.clone(), applying.manager.to_owned());
+    Applied { resource: request.resource.clone(), place, manager }
 }

@@ -15,11 +15,11 @@ use super::memo::Memo;
 /// An apply of an object that a watch knows.
 pub(super) struct Applying<'a> {
     watch: Arc<Watch>,
-    place: ObjectRef,
+    pub(super) place: ObjectRef,
     body: &'a Value,
-    manager: &'a str,
+    pub(super) manager: &'a str,
     /// Of all that is sent, but for the uid, which is not there yet when the object is made.
-    hash: u64,
+    pub(super) hash: u64,
 }
 
 impl<'a> Applying<'a> {
@@ -54,6 +54,12 @@ impl<'a> Applying<'a> {
         }
         self.watch.cache.remember_applied(&self.place, found.version, self.hash);
         Some(live)
+    }
+
+    /// The object before an apply that was sent before: if this one changes it, somebody has changed it back.
+    pub(super) fn applied_before(&self, memo: &Memo) -> Option<Arc<Value>> {
+        let found = self.watch.cache.get(&self.place)?;
+        self.watch.cache.was_applied(&self.place, self.hash).then(|| memo.read(&found.text))
     }
 
     /// The apply was sent, and this is the answer: to send it again would change nothing. The server may have written

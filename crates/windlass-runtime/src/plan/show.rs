@@ -150,7 +150,7 @@ fn ending(end: &RecordedEnd) -> String {
             format!("it would be done, and look again after {after:?}")
         }
         Verdict::Requeue { after, reason } => format!("it would wait {after:?}: {reason}"),
-        Verdict::Conflict { message } => format!("it would meet another writer: {message}"),
+        Verdict::Conflict { message, .. } => format!("it would meet another writer: {message}"),
         Verdict::Failed { reason, message } => format!("it would fail and try again: {reason}: {message}"),
         Verdict::Terminal { reason, message } => format!("it would fail for good: {reason}: {message}"),
     };

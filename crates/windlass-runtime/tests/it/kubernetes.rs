@@ -2,8 +2,8 @@
 
 use conformance::kubernetes::Kubernetes;
 
-use crate::scenarios;
 use crate::support::client_of;
+use crate::{contests, scenarios};
 
 #[tokio::test]
 async fn all_scenarios() {
@@ -11,5 +11,6 @@ async fn all_scenarios() {
         tokio::task::spawn_blocking(Kubernetes::start).await.expect("no panic").expect("it starts");
     let client = client_of(&kubernetes.kubeconfig()).await;
     scenarios::all(&client).await;
+    contests::all(&client).await;
     tokio::task::spawn_blocking(move || drop(kubernetes)).await.expect("it ends");
 }

@@ -2,6 +2,7 @@
 //!
 //! Scenarios that need nothing but a client run on both.
 
+mod contests;
 mod faults;
 mod kubernetes;
 mod leaders;

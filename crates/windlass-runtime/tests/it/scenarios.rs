@@ -4,10 +4,10 @@ use k8s_openapi::api::core::v1::Event;
 use kube::api::ListParams;
 use serde_json::json;
 
-use crate::support::{Cluster, Embedded, Fault, Rig, Sent, Tap, eventually};
+use crate::support::{Cluster, Fault, Rig, Sent, Tap, eventually, on_both_servers};
 
 /// Two outputs and a status are three writes, and nothing is read but by watches.
-pub(crate) async fn converges_with_the_fewest_requests(cluster: &Cluster) {
+async fn converges_with_the_fewest_requests(cluster: &Cluster) {
     let rig = Rig::start(cluster).await;
     let names = ["a", "b", "c", "d", "e"];
     for name in names {
@@ -25,7 +25,7 @@ pub(crate) async fn converges_with_the_fewest_requests(cluster: &Cluster) {
 }
 
 /// A change that means nothing costs nothing.
-pub(crate) async fn a_touch_costs_no_request(cluster: &Cluster) {
+async fn a_touch_costs_no_request(cluster: &Cluster) {
     let rig = Rig::start(cluster).await;
     cluster.create_pair("a").await;
     cluster.until_ready("a").await;
@@ -42,7 +42,7 @@ pub(crate) async fn a_touch_costs_no_request(cluster: &Cluster) {
 }
 
 /// A new process reads all there is once, and finds nothing to do.
-pub(crate) async fn a_restart_costs_no_request(cluster: &Cluster) {
+async fn a_restart_costs_no_request(cluster: &Cluster) {
     let rig = Rig::start(cluster).await;
     for name in ["a", "b"] {
         cluster.create_pair(name).await;
@@ -61,7 +61,7 @@ pub(crate) async fn a_restart_costs_no_request(cluster: &Cluster) {
 }
 
 /// What somebody deletes or changes is put right.
-pub(crate) async fn outputs_are_kept_as_they_should_be(cluster: &Cluster) {
+async fn outputs_are_kept_as_they_should_be(cluster: &Cluster) {
     let rig = Rig::start(cluster).await;
     cluster.create_pair("a").await;
     cluster.until_ready("a").await;
@@ -77,7 +77,7 @@ pub(crate) async fn outputs_are_kept_as_they_should_be(cluster: &Cluster) {
 }
 
 /// A process that dies around any of its writes leaves nothing that the next one does not put right.
-pub(crate) async fn a_crash_at_any_write_is_mended(cluster: &Cluster) {
+async fn a_crash_at_any_write_is_mended(cluster: &Cluster) {
     for (number, lost) in [(1, false), (1, true), (2, false), (2, true), (3, false), (3, true)] {
         let name = format!("crash-{number}-{lost}");
         let tap = Tap::new();
@@ -104,7 +104,7 @@ pub(crate) async fn a_crash_at_any_write_is_mended(cluster: &Cluster) {
 }
 
 /// Failures of the server are waited out.
-pub(crate) async fn failing_requests_are_tried_again(cluster: &Cluster) {
+async fn failing_requests_are_tried_again(cluster: &Cluster) {
     let rig = Rig::start(cluster).await;
     let mut failures = 4;
     rig.tap.rule(move |sent| {
@@ -123,7 +123,7 @@ pub(crate) async fn failing_requests_are_tried_again(cluster: &Cluster) {
 }
 
 /// What happened to a parent can be read in its Events, by its uid as `kubectl describe` does it.
-pub(crate) async fn events_tell_what_happened(cluster: &Cluster) {
+async fn events_tell_what_happened(cluster: &Cluster) {
     let rig = Rig::start(cluster).await;
     cluster.create_pair("a").await;
     cluster.until_ready("a").await;
@@ -138,31 +138,7 @@ pub(crate) async fn events_tell_what_happened(cluster: &Cluster) {
     rig.running.stop().await;
 }
 
-macro_rules! on_the_embedded_server {
-    ($($name:ident)*) => {
-        /// Each scenario on a server of its own.
-        mod embedded {
-            $(
-                #[tokio::test]
-                async fn $name() {
-                    let embedded = super::Embedded::start().await;
-                    super::$name(&embedded.cluster).await;
-                }
-            )*
-        }
-
-        /// All scenarios, by name.
-        pub(crate) async fn all(client: &kube::Client) {
-            $(
-                let namespace = stringify!($name).replace('_', "-");
-                println!("{namespace}");
-                $name(&Cluster::new(client.clone(), &namespace).await).await;
-            )*
-        }
-    };
-}
-
-on_the_embedded_server! {
+on_both_servers! {
     converges_with_the_fewest_requests
     a_touch_costs_no_request
     a_restart_costs_no_request

@@ -221,7 +221,7 @@ fn what_somebody_else_made_is_not_taken_over() {
     theirs["data"] = json!({ "other": "theirs" });
     bench.send(maps(Verb::Create).with_body(theirs.clone()));
     let ended = bench.reconcile();
-    let Verdict::Conflict { message } = &ended.verdict else { panic!("{ended:?}") };
+    let Verdict::Conflict { message, .. } = &ended.verdict else { panic!("{ended:?}") };
     assert!(message.contains("made by \"user\"") && message.contains("Output::forced"), "{message}");
     assert_eq!(bench.map("a").unwrap()["data"], theirs["data"]);
     bench.delete();
@@ -238,7 +238,7 @@ fn two_parents_do_not_take_turns_with_one_output() {
     second["metadata"] = json!({ "name": "w2", "namespace": "default" });
     bench.send(widgets(Verb::Create).with_body(second));
     let ended = bench.local.reconcile(&bench.controller, &ObjectRef::new("default", "w2")).unwrap();
-    let Verdict::Conflict { message } = &ended.verdict else { panic!("{ended:?}") };
+    let Verdict::Conflict { message, .. } = &ended.verdict else { panic!("{ended:?}") };
     assert!(message.contains("it belongs to Widget w;"), "{message}");
     assert_eq!(bench.map("a").unwrap()["metadata"]["ownerReferences"].as_array().unwrap().len(), 1);
 }

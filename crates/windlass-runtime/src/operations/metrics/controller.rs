@@ -38,7 +38,7 @@ impl ControllerMetrics {
         for result in ["error", "requeue", "requeue_after", "success"] {
             drop(families.reconciles.get_or_create(&metrics.result(result)));
         }
-        for counters in [&families.errors, &families.terminal_errors, &families.panics] {
+        for counters in [&families.errors, &families.terminal_errors, &families.panics, &families.contested] {
             drop(counters.get_or_create(&label));
         }
         for gauges in [&families.workers, &families.active_workers] {
@@ -103,6 +103,11 @@ impl ControllerMetrics {
     /// Counts a panic. How the reconcile ended is counted as well.
     pub fn panicked(&self) {
         self.families.panics.get_or_create(&self.label()).inc();
+    }
+
+    /// Counts a reconcile that stepped back because another writer keeps changing an output.
+    pub fn contested(&self) {
+        self.families.contested.get_or_create(&self.label()).inc();
     }
 
     /// Counts how long a state took, with the requests in it.

@@ -57,6 +57,7 @@ struct Families {
     leading: Family<LeaseLabel, Gauge>,
     state_seconds: Histograms<StateLabels>,
     triggers: Family<CauseLabels, Counter>,
+    contested: Family<ControllerLabel, Counter>,
     conditions: Family<ConditionLabels, Gauge>,
 }
 
@@ -129,6 +130,7 @@ impl Families {
             leading: Family::default(),
             state_seconds: Family::new_with_constructor(reconcile),
             triggers: Family::default(),
+            contested: Family::default(),
             conditions: Family::default(),
         }
     }
@@ -166,6 +168,8 @@ impl Families {
         registry.register("windlass_state_duration_seconds", states, self.state_seconds.clone());
         let triggers = "What made reconciles due";
         registry.register("windlass_trigger", triggers, self.triggers.clone());
+        let contested = "Reconciles that stepped back since another writer keeps changing an output";
+        registry.register("windlass_contested_reconciles", contested, self.contested.clone());
         let conditions = "Parents by the status of each of their conditions";
         registry.register("windlass_condition", conditions, self.conditions.clone());
     }

@@ -287,7 +287,7 @@ fn hide_in_status(secrets: &Secrets<'_>, status: &mut Status) {
 fn hide_in_verdict(secrets: &Secrets<'_>, verdict: &mut Verdict) {
     match verdict {
         Verdict::Requeue { reason, .. } => secrets.hide_in(reason),
-        Verdict::Conflict { message } => secrets.hide_in(message),
+        Verdict::Conflict { message, .. } => secrets.hide_in(message),
         Verdict::Failed { reason, message } | Verdict::Terminal { reason, message } => {
             secrets.hide_in(reason);
             secrets.hide_in(message);

@@ -10,6 +10,33 @@ pub(crate) use tap::{Fault, Sent, Tap};
 
 use std::time::Duration;
 
+/// Makes a test of each scenario on an embedded server of its own, and a function that performs all of them on a server
+/// that is there already.
+macro_rules! on_both_servers {
+    ($($name:ident)*) => {
+        /// Each scenario on a server of its own.
+        mod embedded {
+            $(
+                #[tokio::test]
+                async fn $name() {
+                    let embedded = $crate::support::Embedded::start().await;
+                    super::$name(&embedded.cluster).await;
+                }
+            )*
+        }
+
+        /// All scenarios, each in a namespace of its name.
+        pub(crate) async fn all(client: &kube::Client) {
+            $(
+                let namespace = stringify!($name).replace('_', "-");
+                println!("{namespace}");
+                $name(&$crate::support::Cluster::new(client.clone(), &namespace).await).await;
+            )*
+        }
+    };
+}
+pub(crate) use on_both_servers;
+
 /// Nothing here takes so long unless it never comes.
 const PATIENCE: Duration = Duration::from_secs(60);
 const ASK_EVERY: Duration = Duration::from_millis(5);
