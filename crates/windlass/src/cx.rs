@@ -14,6 +14,7 @@ use crate::ended::Event;
 use crate::kind::{Kind, KindInfo, ObjectRef, from_value, to_value};
 use crate::outcome::{CallError, Error};
 use crate::output::Output;
+use crate::report::Report;
 
 /// What a state may do, and the parent that it does it for.
 pub struct Cx<P> {
@@ -30,6 +31,7 @@ pub struct Cx<P> {
 struct Pending {
     outputs: Vec<Output>,
     events: Vec<Event>,
+    report: Report,
 }
 
 /// An external service: a name, and the types that go in and out.
@@ -240,6 +242,20 @@ impl<P: Kind> Cx<P> {
         self.pending().events.push(event);
     }
 
+    /// Shows fields of the machine's own in the parent's status: written with the conditions, in the same request,
+    /// however the reconcile ends, and not at all if they are so already.
+    ///
+    /// Each field is replaced whole; one that is null goes, and those that are not named stay. Flatten
+    /// [`MachineStatus`](crate::MachineStatus) into the type of the status and give it these fields too: a structural
+    /// schema drops what it does not name. Parents of built-in kinds have no room for this, and it is ignored.
+    ///
+    /// # Errors
+    /// When it is no JSON object, or has a field that the framework writes.
+    pub fn report(&self, fields: &impl Serialize) -> Result<(), Error> {
+        self.pending().report.extend(Report::of(fields)?);
+        Ok(())
+    }
+
     pub(crate) fn io(&self) -> &Io {
         &self.io
     }
@@ -250,6 +266,10 @@ impl<P: Kind> Cx<P> {
 
     pub(crate) fn take_events(&self) -> Vec<Event> {
         std::mem::take(&mut self.pending().events)
+    }
+
+    pub(crate) fn take_report(&self) -> Report {
+        std::mem::take(&mut self.pending().report)
     }
 
     fn pending(&self) -> MutexGuard<'_, Pending> {

@@ -61,6 +61,7 @@ mod prune;
 mod reconcile;
 mod record;
 pub mod recording;
+mod report;
 mod run;
 mod states;
 mod status;

@@ -77,13 +77,17 @@ impl Ledger {
         if raw_record(&self.parent, &self.declaration.name).is_some() {
             return Ok(());
         }
-        // A structural schema that does not know the field drops it without a word.
+        Err(self.status_not_stored("`controllers`, the inventory"))
+    }
+
+    /// A structural schema that does not know a field drops it without a word.
+    pub(crate) fn status_not_stored(&self, what: &str) -> Error {
         let message = format!(
-            "the status of {} cannot hold `controllers`, the inventory: make its status windlass::MachineStatus, \
-             or flatten that into it",
+            "the status of {} cannot hold {what}: make its status windlass::MachineStatus, or a type with this field \
+             that flattens that into it",
             self.declaration.parent.qualified()
         );
-        Err(Error::Terminal { reason: "StatusNotStored".to_owned(), message })
+        Error::Terminal { reason: "StatusNotStored".to_owned(), message }
     }
 
     /// Replaces the parent's finalizers, if nobody has changed the parent since it was read.

@@ -15,6 +15,7 @@ use crate::machine::Machine;
 use crate::outcome::{Error, Next};
 use crate::reconcile::Ledger;
 use crate::record::OutputRecord;
+use crate::report::Report;
 use crate::states::{StateInfo, States};
 
 /// What a run of a machine did.
@@ -28,6 +29,8 @@ pub(crate) struct Run {
     /// What was ensured, in order.
     pub(crate) ensured: Vec<OutputRecord>,
     pub(crate) events: Vec<Event>,
+    /// What it shows in the status.
+    pub(crate) report: Report,
 }
 
 /// How a run ended.
@@ -92,6 +95,7 @@ impl Run {
             end: End::Done { requeue_after: None },
             ensured: Vec::new(),
             events: Vec::new(),
+            report: Report::default(),
         }
     }
 
@@ -133,6 +137,7 @@ pub(crate) async fn run_machine<M: Machine>(machine: &M, ledger: &mut Ledger, de
         let controller = ledger.declaration.name.clone();
         let outcome = Guarded { controller, io: cx.io(), state: Box::pin(machine.run(state, &cx)) }.await;
         run.events.extend(cx.take_events());
+        run.report.extend(cx.take_report());
         let ended = match outcome {
             Ok(Ok(Next::Requeue { after, reason, message })) => Err(End::Requeue { after, reason, message }),
             Ok(Ok(next)) => finish_state(&cx, ledger, &mut run, index, next).await,

@@ -1,6 +1,6 @@
 //! Writing the parent's status: once per reconcile, and only if something changes.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 use windlass_model::object;
 
 use crate::conditions::{self, READY, SUSPENDED, Wanted};
@@ -11,6 +11,7 @@ use crate::machine::Controller;
 use crate::outcome::Error;
 use crate::reconcile::{Ledger, is_gone};
 use crate::record::{other_records, with_record};
+use crate::report::Report;
 use crate::run::{End, Run};
 
 /// Writes what a run found out, and says how the reconcile ended.
@@ -42,7 +43,7 @@ pub(crate) async fn write_suspended(ledger: &mut Ledger) -> Result<(), Error> {
     let wanted = [Wanted::new(SUSPENDED, "True", "Annotated", &message)];
     // What earlier runs found out stays as it was: nothing has been looked at.
     let observed = ledger.parent["status"]["observedGeneration"].clone();
-    write(ledger, &wanted, &[], observed).await
+    write(ledger, &wanted, &[], observed, &Report::default()).await
 }
 
 /// Writes the conditions of a run and this controller's record; returns the Ready condition.
@@ -71,16 +72,18 @@ async fn write_run(controller: &Controller, ledger: &mut Ledger, run: &Run) -> R
     let ready = conditions::ready_with_others(&ledger.record, &others, generation);
     wanted.push(ready.clone());
     let observed = others.iter().map(|other| other.observed_generation).fold(generation, i64::min);
-    write(ledger, &wanted, &removed, observed.into()).await?;
+    write(ledger, &wanted, &removed, observed.into(), &run.report).await?;
     Ok(ready)
 }
 
-/// Writes conditions, the observed generation and this controller's record, unless they are so already.
+/// Writes conditions, the observed generation, this controller's record and what the machine reports, unless they are
+/// so already.
 async fn write(
     ledger: &mut Ledger,
     wanted: &[Wanted],
     removed: &[String],
     observed_generation: Value,
+    report: &Report,
 ) -> Result<(), Error> {
     let generation = object::generation(&ledger.parent);
     let merge = |ledger: &Ledger, now| {
@@ -94,16 +97,24 @@ async fn write(
             merge(ledger, Some(now)).unwrap_or_default()
         }
     };
-    let mut fields = json!({
-        "conditions": merged,
-        "controllers": with_record(&ledger.parent, &ledger.record),
-    });
+    let mut fields = Map::from_iter([
+        ("conditions".to_owned(), merged.into()),
+        ("controllers".to_owned(), with_record(&ledger.parent, &ledger.record)),
+    ]);
     if !observed_generation.is_null() {
-        fields["observedGeneration"] = observed_generation;
+        fields.insert("observedGeneration".to_owned(), observed_generation);
     }
     let old = &ledger.parent["status"];
-    let unchanged = fields.as_object().into_iter().flatten().all(|(name, value)| old[name] == *value);
-    if unchanged { Ok(()) } else { ledger.write_status(fields).await }
+    let reported = report.changes(old);
+    if reported.is_empty() && fields.iter().all(|(name, value)| old[name] == *value) {
+        return Ok(());
+    }
+    fields.extend(reported);
+    ledger.write_status(fields.into()).await?;
+    match report.lost(&ledger.parent["status"]) {
+        None => Ok(()),
+        Some(field) => Err(ledger.status_not_stored(&format!("`{field}`, which the machine reports"))),
+    }
 }
 
 /// What a parent shows about Ready.

@@ -28,6 +28,16 @@ pub fn apply_merge_patch(target: &Value, patch: &Value) -> Value {
     }
 }
 
+/// The merge patch that makes `to`, which has no nulls, of `from`.
+pub fn merge_patch_between(from: &Value, to: &Value) -> Value {
+    let (Value::Object(old), Value::Object(new)) = (from, to) else { return to.clone() };
+    let gone = old.keys().filter(|name| !new.contains_key(*name)).map(|name| (name.clone(), Value::Null));
+    let changed = new.iter().filter(|(name, value)| old.get(*name) != Some(value)).map(|(name, value)| {
+        (name.clone(), old.get(name).map_or_else(|| value.clone(), |old| merge_patch_between(old, value)))
+    });
+    Value::Object(gone.chain(changed).collect())
+}
+
 fn merge_maps(target: &Map<String, Value>, patch: &Map<String, Value>) -> Map<String, Value> {
     let mut merged = Map::new();
     for (name, value) in target {

@@ -8,5 +8,5 @@ pub mod strategic;
 mod strategic_list;
 
 pub use self::json::apply_json_patch;
-pub use self::merge::apply_merge_patch;
+pub use self::merge::{apply_merge_patch, merge_patch_between};
 pub use self::strategic::apply_strategic_patch;

@@ -3,4 +3,5 @@
 mod fixture;
 mod parents;
 mod recordings;
+mod reports;
 mod rules;
