@@ -1,6 +1,6 @@
-//! Outputs that another writer keeps changing back: counted, and left alone for longer and longer.
+//! What another writer keeps changing back, an output or a status: counted, and left alone for longer and longer.
 //!
-//! Pure: the time is an argument. Of an output that nobody else writes nothing is kept.
+//! Pure: the time is an argument. Of what nobody else writes nothing is kept.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -40,7 +40,13 @@ pub(super) struct Applied {
     pub(super) manager: String,
 }
 
-/// The outputs that others write too.
+impl Applied {
+    pub(super) fn new(resource: &ResourceId, place: &ObjectRef, manager: &str) -> Self {
+        Applied { resource: resource.clone(), place: place.clone(), manager: manager.to_owned() }
+    }
+}
+
+/// What others write too.
 #[derive(Debug)]
 pub(super) struct Contests {
     settings: ContestSettings,
@@ -65,11 +71,6 @@ struct Contest {
 impl Contests {
     pub(super) fn new(settings: ContestSettings) -> Self {
         Contests { settings, contests: HashMap::new(), sweep_at: FEW }
-    }
-
-    /// Whether nobody writes what we write.
-    pub(super) fn is_empty(&self) -> bool {
-        self.contests.is_empty()
     }
 
     /// Whether an apply with this hash is to be held back; `unchanged` if the object is as the apply wants it.
@@ -179,8 +180,7 @@ mod tests {
     }
 
     fn applied() -> Applied {
-        let resource = ResourceId::new("", "v1", "configmaps");
-        Applied { resource, place: ObjectRef::new("default", "a"), manager: "me".to_owned() }
+        Applied::new(&ResourceId::new("", "v1", "configmaps"), &ObjectRef::new("default", "a"), "me")
     }
 
     impl Bench {
@@ -235,7 +235,7 @@ mod tests {
         }
         assert!(bench.is_held(21, true), "it was put right four seconds ago");
         assert!(!bench.is_held(22, true));
-        assert!(bench.contests.is_empty());
+        assert!(bench.contests.contests.is_empty());
         assert_eq!(bench.corrected(23), None, "and what happens now counts anew");
     }
 
@@ -244,11 +244,11 @@ mod tests {
         let mut bench = Bench::new();
         bench.corrected(0);
         bench.contests.settled(&applied());
-        assert!(!bench.contests.is_empty(), "it was not contested yet");
+        assert!(!bench.contests.contests.is_empty(), "it was not contested yet");
         bench.corrected(1);
         bench.corrected(2);
         bench.contests.settled(&applied());
-        assert!(bench.contests.is_empty());
+        assert!(bench.contests.contests.is_empty());
     }
 
     #[test]

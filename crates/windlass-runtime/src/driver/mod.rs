@@ -5,6 +5,7 @@ mod contest;
 mod memo;
 mod skip;
 mod states;
+mod status_write;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -29,6 +30,7 @@ use contest::{Applied, Contests};
 use memo::Memo;
 use skip::Applying;
 use states::States;
+use status_write::StatusWrite;
 
 /// After its time is over, a reconcile may still say so in the status of its parent. This takes no longer than so.
 const LAST_WORDS: Duration = Duration::from_secs(10);
@@ -161,7 +163,11 @@ impl Driver {
 
     async fn request(&self, request: &Request, shortcut: Shortcut, memo: &Memo) -> Response {
         match shortcut {
-            Shortcut::None => {}
+            Shortcut::None => {
+                if let Some(writing) = StatusWrite::new(&self.watches, request) {
+                    return self.write_status(&writing, request, memo).await;
+                }
+            }
             Shortcut::Cache => {
                 if let Some(response) = cached::answer(&self.watches, request, memo) {
                     return response;
@@ -179,7 +185,8 @@ impl Driver {
     /// Sends an apply, unless it would change nothing, or another writer keeps changing it back.
     async fn apply(&self, applying: &Applying<'_>, request: &Request, memo: &Memo) -> Response {
         let unchanged = applying.unchanged(memo);
-        if let Some(contested) = self.held(applying, request, unchanged.is_some()) {
+        let applied = Applied::new(&request.resource, &applying.place, applying.manager);
+        if let Some(contested) = self.held(&applied, applying.hash, unchanged.is_some()) {
             return Response::status(contested.status(request));
         }
         if let Some(unchanged) = unchanged {
@@ -189,35 +196,37 @@ impl Driver {
         let response = self.send(request, memo).await;
         let Some(after) = response.as_object() else { return response };
         applying.remember(after);
-        let contested = before.and_then(|before| self.corrected(applying, request, &before, after));
+        // What an apply has set that it had set before was changed back by somebody.
+        let Some(before) = before else { return response };
+        let overwritten = overwritten(&before, after, applying.manager);
+        if overwritten.is_empty() {
+            self.contests().settled(&applied);
+            return response;
+        }
+        let contested = self.corrected(&applied, applying.hash, Rival::of(&overwritten));
         contested.map_or(response, |contested| Response::status(contested.status(request)))
     }
 
-    fn held(&self, applying: &Applying<'_>, request: &Request, unchanged: bool) -> Option<Contested> {
-        let mut contests = self.contests();
-        if contests.is_empty() {
-            return None;
+    /// Writes a status, unless another writer keeps changing it back.
+    async fn write_status(&self, writing: &StatusWrite<'_>, request: &Request, memo: &Memo) -> Response {
+        let applied = Applied::new(&request.resource, &writing.place, writing.manager);
+        if let Some(contested) = self.held(&applied, writing.hash, false) {
+            return Response::status(contested.status(request));
         }
-        let now = Instant::now().into_std();
-        contests.held(&applied(applying, request), applying.hash, unchanged, now)
+        let rivals = writing.rivals(memo);
+        let response = self.send(request, memo).await;
+        let Some(after) = response.as_object() else { return response };
+        writing.remember(after);
+        let contested = rivals.and_then(|rivals| self.corrected(&applied, writing.hash, rivals));
+        contested.map_or(response, |contested| Response::status(contested.status(request)))
     }
 
-    /// What an apply has set that it had set before was changed back by somebody.
-    fn corrected(
-        &self,
-        applying: &Applying<'_>,
-        request: &Request,
-        before: &Value,
-        after: &Value,
-    ) -> Option<Contested> {
-        let overwritten = overwritten(before, after, applying.manager);
-        let applied = applied(applying, request);
-        if overwritten.is_empty() {
-            self.contests().settled(&applied);
-            return None;
-        }
-        let rivals = Rival::of(&overwritten);
-        self.contests().corrected(&applied, applying.hash, rivals, Instant::now().into_std())
+    fn held(&self, applied: &Applied, hash: u64, unchanged: bool) -> Option<Contested> {
+        self.contests().held(applied, hash, unchanged, Instant::now().into_std())
+    }
+
+    fn corrected(&self, applied: &Applied, hash: u64, rivals: Vec<Rival>) -> Option<Contested> {
+        self.contests().corrected(applied, hash, rivals, Instant::now().into_std())
     }
 
     /// Nothing that runs under the lock panics half-way through a change.
@@ -251,9 +260,4 @@ impl Driver {
         }
         response
     }
-}
-
-fn applied(applying: &Applying<'_>, request: &Request) -> Applied {
-    let (place, manager) = (applying.place.clone(), applying.manager.to_owned());
-    Applied { resource: request.resource.clone(), place, manager }
 }

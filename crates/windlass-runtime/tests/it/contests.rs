@@ -169,7 +169,36 @@ async fn a_single_change_is_put_right_at_once(cluster: &Cluster) {
     rig.running.stop().await;
 }
 
+/// A status that somebody else writes is put right three times, and then left alone. That cannot be told in the status.
+async fn a_fight_over_the_status_is_bounded(cluster: &Cluster) {
+    let rig = start(cluster, Duration::from_secs(600)).await;
+    cluster.create_pair("a").await;
+    eventually("a is ready", async || condition(cluster, "a", "Ready").await.starts_with("True")).await;
+    rig.until_idle().await;
+    rig.tap.take();
+    let pairs = cluster.pairs();
+    let fighting = tokio::spawn(async move {
+        let as_intruder =
+            PatchParams { field_manager: Some("intruder".to_owned()), ..PatchParams::default() };
+        loop {
+            // It only answers, so that each write of ours meets the status that it was decided on.
+            let status = pairs.get("a").await.expect("a pair").status.unwrap_or_default();
+            if status.observed_generation != Some(7) {
+                let patch = Patch::Merge(json!({"status": {"observedGeneration": 7}}));
+                pairs.patch_status("a", &as_intruder, &patch).await.expect("it is written");
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    });
+    eventually("it steps back", async || rig.sum_of("windlass_contested_reconciles_total") >= 3).await;
+    let written = rig.tap.count(|sent| sent.is_write() && sent.target.contains("/pairs/a/status"));
+    assert_eq!(written, 3);
+    fighting.abort();
+    rig.running.stop().await;
+}
+
 on_both_servers! {
+    a_fight_over_the_status_is_bounded
     a_fight_is_given_up_and_told
     a_fight_that_ends_is_forgotten
     a_single_change_is_put_right_at_once
