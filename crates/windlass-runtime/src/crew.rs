@@ -1,6 +1,6 @@
 //! Those who work for one controller: they take what is due as long as there is room, and as long as they may.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use futures::future::join_all;
@@ -42,6 +42,11 @@ enum Halt {
 }
 
 impl Crew {
+    /// The controller's name, and where its triggers go.
+    pub(crate) fn named_inbox(&self) -> (String, Weak<Inbox>) {
+        (self.inbox.controller.name().to_owned(), Arc::downgrade(&self.inbox))
+    }
+
     /// Works until it is stopped, and lets active reconciles finish. While another process leads it waits; what is
     /// active when that begins is dropped.
     pub(crate) async fn work(mut self) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use windlass::recording::Recording;
 use crate::operations::endpoints::{Check, Health};
 use crate::operations::metrics::Metrics;
 use crate::recorder::{SaveError, save};
-use crate::running::Recorders;
+use crate::running::{Inboxes, Recorders};
 use crate::watch::{Selection, WatchState, Watches};
 
 /// What can be asked of a running manager, and changed in it. Clones are for the same manager.
@@ -25,6 +25,7 @@ pub struct Handle {
 struct Shared {
     watches: Arc<Watches>,
     workers: BTreeMap<String, watch::Sender<usize>>,
+    inboxes: Inboxes,
     recorders: Recorders,
     metrics: Metrics,
     stop: watch::Sender<bool>,
@@ -34,11 +35,12 @@ impl Handle {
     pub(crate) fn new(
         watches: Arc<Watches>,
         workers: BTreeMap<String, watch::Sender<usize>>,
+        inboxes: Inboxes,
         recorders: Recorders,
         metrics: Metrics,
         stop: watch::Sender<bool>,
     ) -> Self {
-        Handle { shared: Arc::new(Shared { watches, workers, recorders, metrics, stop }) }
+        Handle { shared: Arc::new(Shared { watches, workers, inboxes, recorders, metrics, stop }) }
     }
 
     /// The names of the controllers.
@@ -56,6 +58,15 @@ impl Handle {
     pub fn set_workers(&self, controller: &str, count: usize) -> bool {
         let workers = self.shared.workers.get(controller);
         workers.map(|workers| workers.send_replace(count)).is_some()
+    }
+
+    /// Asks for a reconcile of a parent, because of something outside the cluster; `what` is shown as its cause. A
+    /// parent that does not exist is made, if the machine says how. Returns whether there is such a controller.
+    ///
+    /// Like any trigger it may be one with others, and it does not cut short the wait after a failure.
+    pub fn trigger(&self, controller: &str, parent: ObjectRef, what: &str) -> bool {
+        let inbox = self.shared.inboxes.get(controller).and_then(Weak::upgrade);
+        inbox.map(|inbox| inbox.add_from_outside(parent, what)).is_some()
     }
 
     /// How each watch is doing.

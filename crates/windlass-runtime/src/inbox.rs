@@ -1,6 +1,5 @@
-//! What makes reconciles of one controller due: news from watches, put into its queue.
+//! What makes reconciles of one controller due: news from watches and from outside, put into its queue.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
@@ -11,7 +10,7 @@ use windlass::{Cause, Controller, ObjectRef, Trigger};
 use crate::operations::metrics::ControllerMetrics;
 use crate::ownership::Ownership;
 use crate::queue::{Priority, Queue, QueueSettings, Reason};
-use crate::watch::{Listener, News};
+use crate::watch::News;
 
 /// The queue of a controller, and what fills it.
 pub(crate) struct Inbox {
@@ -47,34 +46,16 @@ impl Inbox {
         });
     }
 
-    /// The parents that a change concerns, by the object as it was and as it is.
-    fn triggers(&self, news: &News) -> Vec<Trigger> {
-        let declaration = self.controller.declaration();
-        let sides = news.before.iter().chain(&news.after);
-        let mut triggers: Vec<Trigger> =
-            sides.flat_map(|object| declaration.triggers(&news.key, object)).collect();
-        triggers.sort();
-        triggers.dedup();
-        triggers.retain(|trigger| self.ownership.is_mine(self.controller.name(), &trigger.parent));
-        triggers
-    }
-}
-
-impl Listener for Inbox {
-    fn changed(&self, news: &News) {
-        // The machine's own functions are called here, and a watch must outlive their mistakes.
-        let Ok(triggers) = catch_unwind(AssertUnwindSafe(|| self.triggers(news))) else {
-            self.metrics.panicked();
-            let (controller, kind) = (self.controller.name(), &news.kind.kind);
-            tracing::error!(
-                controller,
-                "what it declares for changes of {kind} panicked; the change is lost"
-            );
-            return;
-        };
-        if triggers.iter().any(|trigger| trigger.cause == Cause::Parent) {
-            self.metrics.parent_changed(news.before.as_deref(), news.after.as_deref());
+    /// Counts the conditions of a parent that came, changed or went.
+    pub(crate) fn count_parent(&self, parent: &ObjectRef, before: Option<&Value>, after: Option<&Value>) {
+        if self.is_mine(parent) {
+            self.metrics.parent_changed(before, after);
         }
+    }
+
+    /// A change makes reconciles due.
+    pub(crate) fn add(&self, mut triggers: Vec<Trigger>, news: &News) {
+        triggers.retain(|trigger| self.is_mine(&trigger.parent));
         if triggers.is_empty() {
             return;
         }
@@ -90,6 +71,32 @@ impl Listener for Inbox {
         }
         drop(queue);
         self.filled.notify_one();
+    }
+
+    /// Something outside the cluster makes a reconcile due.
+    pub(crate) fn add_from_outside(&self, parent: ObjectRef, what: &str) {
+        if !self.is_mine(&parent) {
+            return;
+        }
+        let reason = Reason {
+            cause: Cause::Source,
+            what: what.to_owned(),
+            priority: Priority::Live,
+            spec_changed: false,
+        };
+        self.queue().add(parent, reason, tokio::time::Instant::now().into_std());
+        self.filled.notify_one();
+    }
+
+    /// A function of the machine panicked over a change.
+    pub(crate) fn lost(&self, news: &News) {
+        self.metrics.panicked();
+        let (controller, kind) = (self.controller.name(), &news.kind.kind);
+        tracing::error!(controller, "what it declares for changes of {kind} panicked; the change is lost");
+    }
+
+    fn is_mine(&self, parent: &ObjectRef) -> bool {
+        self.ownership.is_mine(self.controller.name(), parent)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Runs machines on any Kubernetes that a kubeconfig, or the pod's own account, can reach.
 //!
 //! Start with [`Manager`]. A change of an object comes through a watch (`watch`), is kept (`cache`), makes
-//! reconciles due (`inbox`, [`queue`]), which are taken (`crew`, `worker`) and performed (`driver`) with requests to the API
+//! reconciles due (`subscription`, `inbox`, [`queue`]), which are taken (`crew`, `worker`) and performed (`driver`) with requests to the API
 //! server (`api`), whose answers are put into the cache at once.
 
 mod api;
@@ -23,6 +23,7 @@ mod running;
 mod services;
 mod signals;
 mod start_error;
+mod subscription;
 mod watch;
 mod worker;
 

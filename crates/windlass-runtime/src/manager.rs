@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::stream::BoxStream;
+use futures::{Stream, StreamExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use windlass::{Controller, Kind, Machine, Service};
+use windlass::{Controller, Kind, Machine, ObjectRef, Service};
 
 use crate::driver::ContestSettings;
 use crate::operations::leader::LeaderSettings;
@@ -59,6 +61,14 @@ pub struct Manager {
     pub(crate) recorder: RecorderSettings,
     pub(crate) folder: Option<PathBuf>,
     pub(crate) redaction: Redaction,
+    pub(crate) sources: Vec<Source>,
+}
+
+/// What asks for reconciles from outside.
+pub(crate) struct Source {
+    pub(crate) controller: String,
+    pub(crate) what: String,
+    pub(crate) parents: BoxStream<'static, ObjectRef>,
 }
 
 impl Default for Manager {
@@ -89,6 +99,7 @@ impl Manager {
             recorder: RecorderSettings::default(),
             folder: None,
             redaction: Redaction::default(),
+            sources: Vec::new(),
         }
     }
 
@@ -100,6 +111,22 @@ impl Manager {
     /// Runs a controller that was made before.
     pub fn with_controller(mut self, controller: Controller) -> Self {
         self.controllers.push(controller);
+        self
+    }
+
+    /// Reconciles the parents that a stream names, whenever it names one: for triggers from outside the cluster. `what`
+    /// is shown as the cause. See also [`Handle::trigger`](crate::Handle::trigger).
+    ///
+    /// The checker knows nothing of it: what a machine must come to is to come without, or by
+    /// [`Declaration::resync`](windlass::Declaration::resync).
+    pub fn source(
+        mut self,
+        controller: &str,
+        what: &str,
+        parents: impl Stream<Item = ObjectRef> + Send + 'static,
+    ) -> Self {
+        let (controller, what) = (controller.to_owned(), what.to_owned());
+        self.sources.push(Source { controller, what, parents: parents.boxed() });
         self
     }
 

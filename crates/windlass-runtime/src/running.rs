@@ -2,20 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use futures::StreamExt;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use windlass::{Controller, KindInfo};
+use windlass::Controller;
 
 use crate::api::Api;
 use crate::crew::Crew;
 use crate::driver::Driver;
 use crate::handle::Handle;
 use crate::inbox::Inbox;
-use crate::manager::Manager;
+use crate::manager::{Manager, Source};
 use crate::operations::endpoints::Endpoints;
 use crate::operations::events::Recorder;
 use crate::operations::leader::{Leadership, Leading};
@@ -24,7 +25,8 @@ use crate::operations::permissions::Scope;
 use crate::operations::preflight::preflight;
 use crate::recorder::Recorder as FlightRecorder;
 use crate::start_error::StartError;
-use crate::watch::{Listener, Selection, Watch, Watches, follow};
+use crate::subscription::{Subscription, open};
+use crate::watch::{Selection, Watches, follow};
 use crate::worker::Records;
 
 /// A manager that runs. Dropped, it ends at once, in the middle of whatever it does.
@@ -101,8 +103,10 @@ pub(crate) async fn start(mut manager: Manager) -> Result<Running, StartError> {
         })
         .collect();
     let (crews, workers) = crews(&manager, &recorders, common)?;
-    let Manager { metrics, endpoints, grace, .. } = manager;
-    let handle = Handle::new(Arc::clone(&watches), workers, recorders, metrics.clone(), stop);
+    let Manager { metrics, endpoints, grace, sources, .. } = manager;
+    let inboxes: Inboxes = crews.iter().map(Crew::named_inbox).collect();
+    listen_to_sources(sources, &inboxes, &mut beside)?;
+    let handle = Handle::new(Arc::clone(&watches), workers, inboxes, recorders, metrics.clone(), stop);
     let endpoints = match endpoints {
         None => None,
         Some(address) => Some(Endpoints::start(address, metrics, Arc::new(handle.clone())).await?),
@@ -155,6 +159,9 @@ async fn tell_what_is_missing(api: Api, controllers: Vec<Controller>, scope: Sco
 /// What changes how many work for a controller, by its name.
 type Workers = BTreeMap<String, watch::Sender<usize>>;
 
+/// Where triggers for a controller go, by its name, as long as it works.
+pub(crate) type Inboxes = BTreeMap<String, Weak<Inbox>>;
+
 /// What keeps the reconciles of a controller, by its name.
 pub(crate) type Recorders = BTreeMap<String, Arc<FlightRecorder>>;
 
@@ -176,6 +183,8 @@ fn crews(
     let driver =
         Driver::new(Arc::clone(watches), Arc::clone(&manager.services), manager.time_limit, manager.contests);
     let (mut crews, mut workers) = (Vec::new(), Workers::new());
+    let namespace = manager.namespace.as_deref();
+    open_watches(manager, watches)?;
     for controller in manager.controllers.iter().cloned() {
         let metrics = manager.metrics.controller(controller.name());
         let (sender, receiver) = watch::channel(manager.workers);
@@ -187,7 +196,7 @@ fn crews(
         let inbox = Arc::new(Inbox::new(controller, settings, ownership, metrics));
         inbox.count_queue();
         crews.push(Crew {
-            watches: watch_for(watches, &inbox, manager.namespace.as_deref())?,
+            watches: Subscription::all(watches, &inbox, namespace).map_err(unreadable)?,
             inbox,
             driver: driver.clone(),
             events,
@@ -200,23 +209,38 @@ fn crews(
     Ok((crews, workers))
 }
 
-/// The watches of a controller: of its parent, its outputs and whatever else triggers it.
-fn watch_for(
-    watches: &Watches,
-    inbox: &Arc<Inbox>,
-    namespace: Option<&str>,
-) -> Result<Vec<Arc<Watch>>, StartError> {
-    let declaration = inbox.controller.declaration();
-    let outputs = declaration.outputs().iter().map(|output| &output.kind);
-    let watched = declaration.watched().iter().map(|watched| &watched.kind);
-    let mut kinds: Vec<&KindInfo> =
-        std::iter::once(declaration.parent()).chain(outputs).chain(watched).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    let add = |kind: &KindInfo| {
-        let listener: Arc<dyn Listener> = Arc::<Inbox>::clone(inbox);
-        let added = watches.add(kind, Selection::whole(kind, namespace), listener);
-        added.map_err(|message| StartError::Selector { kind: kind.qualified(), message })
-    };
-    kinds.into_iter().map(add).collect()
+/// Opens the watches of all controllers, those that tell most first: they serve for narrower ones too.
+fn open_watches(manager: &Manager, watches: &Watches) -> Result<(), StartError> {
+    let declared = manager.controllers.iter().flat_map(|controller| controller.declaration().all_watches());
+    let namespace = manager.namespace.as_deref();
+    let mut wanted: Vec<(Selection, &windlass::Watch)> =
+        declared.map(|declared| (Selection::of(declared, namespace), declared)).collect();
+    wanted.sort_by_key(|(selection, _)| selection.narrowness());
+    for (selection, declared) in wanted {
+        open(watches, declared, selection).map_err(unreadable)?;
+    }
+    Ok(())
+}
+
+fn unreadable((declared, message): (&windlass::Watch, String)) -> StartError {
+    StartError::Selector { kind: declared.kind.qualified(), message }
+}
+
+/// What asks for reconciles from outside.
+fn listen_to_sources(
+    sources: Vec<Source>,
+    inboxes: &Inboxes,
+    beside: &mut JoinSet<()>,
+) -> Result<(), StartError> {
+    for Source { controller, what, mut parents } in sources {
+        let Some(inbox) = inboxes.get(&controller).and_then(Weak::upgrade) else {
+            return Err(StartError::NoSuchController { name: controller });
+        };
+        beside.spawn(async move {
+            while let Some(parent) = parents.next().await {
+                inbox.add_from_outside(parent, &what);
+            }
+        });
+    }
+    Ok(())
 }

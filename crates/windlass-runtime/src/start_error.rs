@@ -17,6 +17,14 @@ pub enum StartError {
         /// The name.
         name: String,
     },
+    /// A source is for a controller that is not there.
+    #[error(
+        "there is a source of triggers for the controller {name:?}, but no such controller: check its name"
+    )]
+    NoSuchController {
+        /// The name.
+        name: String,
+    },
     /// There is no usable configuration of a cluster.
     #[error(
         "no cluster is configured: set KUBECONFIG, put a kubeconfig at ~/.kube/config, or run in a pod with a \

@@ -24,7 +24,7 @@ pub struct Ended {
 pub enum Verdict {
     /// The parent does not exist; forget it.
     Gone,
-    /// The parent is suspended, or is being deleted and not held by this controller.
+    /// The parent is suspended or not selected, or is being deleted and not held by this controller.
     Idle,
     /// All is as it should be; look again later if a time is given.
     Done {

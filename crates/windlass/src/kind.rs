@@ -2,6 +2,7 @@
 
 use std::any::TypeId;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,6 +14,9 @@ use crate::outcome::Error;
 pub trait Kind: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
     /// Group, version, kind and scope.
     fn kind_info() -> KindInfo;
+
+    /// The object's metadata.
+    fn object_meta(&self) -> &ObjectMeta;
 }
 
 impl<K> Kind for K
@@ -27,6 +31,10 @@ where
             kind: K::kind(&()).into_owned(),
             namespaced: !cluster_scoped,
         }
+    }
+
+    fn object_meta(&self) -> &ObjectMeta {
+        self.meta()
     }
 }
 

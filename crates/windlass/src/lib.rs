@@ -44,6 +44,7 @@
 
 mod ask;
 mod bug;
+pub mod changed;
 mod conditions;
 mod contested;
 mod coroutine;
@@ -74,10 +75,11 @@ pub use coroutine::{Coroutine, Step};
 pub use cx::{Cx, Select, Service};
 pub use declaration::{
     CONTROLLER_LABEL, Cause, Declaration, OWNER_ANNOTATION, OWNER_LABEL, OutputKind, SUSPEND_ANNOTATION,
-    Trigger, Watch, owner_label,
+    Trigger, Watch, Watching, only_metadata, owner_label, watching, watching_metadata,
 };
 pub use ended::{Ended, Event, Verdict};
 pub use kind::{Kind, KindInfo, ObjectRef, from_value, to_value};
+pub use kube_core::metadata::PartialObjectMeta;
 pub use machine::{Controller, Finalizer, Machine};
 pub use outcome::{
     CallError, Error, Next, Outcome, done, done_and_requeue_after, fail, fail_for_good, requeue_after, secs,

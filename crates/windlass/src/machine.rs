@@ -89,12 +89,13 @@ impl Controller {
     /// Takes a machine and asks it what it declares.
     ///
     /// # Panics
-    /// If the controller's name is no DNS label: it becomes part of labels, field manager and finalizer.
+    /// If the controller's name is no DNS label: it becomes part of labels, field manager and finalizer. If a selector
+    /// that is declared cannot be read.
     pub fn new<M: Machine>(machine: M) -> Self {
         let name = kebab_case(std::any::type_name::<M>());
         let mut declaration = Declaration::new(name, M::Parent::kind_info());
         machine.declare(&mut declaration);
-        declaration.check_name();
+        declaration.check();
         let finalizer = machine.finalizer().map(|finalizer| finalizer.0);
         Controller { machine: Arc::new(Erased(machine)), finalizer, declaration: Arc::new(declaration) }
     }

@@ -1,10 +1,11 @@
 //! A reconcile from beginning to end: what happens around the states of a machine, and in which order.
 //!
-//! Read the parent; gone: end; suspended: say so and end; deleting: run the finalizer machine, then
+//! Read the parent; gone, or not selected: end; suspended: say so and end; deleting: run the finalizer machine, then
 //! remove the finalizer; else add the finalizer if one is needed; run the states; prune what this run
 //! no longer wants; write the status once.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use windlass_model::{Request, Verb, object};
@@ -121,6 +122,9 @@ async fn reconcile(
             return Ok(Ended::without_run(Verdict::Gone));
         }
     };
+    if !declaration.selects_parent(&parent) {
+        return Ok(Ended::without_run(Verdict::Idle));
+    }
     let record = read_record(&parent, &declaration.name)?;
     let mut ledger = Ledger { declaration: declaration.clone(), io: io.clone(), parent, record };
     if is_suspended(&ledger.parent) {
@@ -138,7 +142,7 @@ async fn reconcile(
     }
     let mut run = controller.machine.run_all(&mut ledger, false).await;
     settle_inventory(&mut ledger, &mut run).await;
-    Ok(status::conclude(controller, &mut ledger, run).await)
+    Ok(status::conclude(controller, &mut ledger, run).await.looked_at_again(declaration.resync))
 }
 
 async fn create(declaration: &Declaration, io: &Io, target: &ObjectRef) -> Result<Arc<Value>, Error> {
@@ -237,6 +241,14 @@ pub(crate) fn is_gone(error: &Error) -> bool {
 }
 
 impl Ended {
+    /// The same, but the next look is no later than after this time.
+    fn looked_at_again(mut self, latest: Option<Duration>) -> Self {
+        if let Verdict::Done { requeue_after } = &mut self.verdict {
+            *requeue_after = requeue_after.iter().copied().chain(latest).min();
+        }
+        self
+    }
+
     fn without_run(verdict: Verdict) -> Self {
         Ended { verdict, path: Vec::new(), bug: None, events: Vec::new() }
     }

@@ -5,7 +5,7 @@
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use windlass::{Answer, Ask, CallError, Cause, Controller, Shortcut, Trigger, Verdict};
+use windlass::{Answer, Ask, CallError, Controller, Shortcut, Trigger, Verdict};
 use windlass_model::{Change, Cluster, Key, Reason, Response, Status, Store, Timestamp, Verb, object};
 
 use super::canonical::Ledger;
@@ -238,10 +238,8 @@ impl Parts {
     /// The number of the set of jobs that some changes concern.
     fn jobs_for(&mut self, process: usize, changes: &[Change]) -> u32 {
         let mut jobs = Vec::new();
-        for change in changes {
-            for found in [&change.before, &change.after].into_iter().flatten() {
-                jobs.extend(self.jobs_of(process, &change.key, found));
-            }
+        for Change { key, before, after, .. } in changes {
+            jobs.extend(self.jobs_of(process, key, before.as_deref(), after.as_deref()));
         }
         self.job_set(jobs)
     }
@@ -252,14 +250,20 @@ impl Parts {
         self.job_sets.id(jobs)
     }
 
-    fn jobs_of(&mut self, process: usize, key: &Key, found: &Value) -> Vec<u32> {
+    fn jobs_of(
+        &mut self,
+        process: usize,
+        key: &Key,
+        before: Option<&Value>,
+        after: Option<&Value>,
+    ) -> Vec<u32> {
         let declaration = self.setup.processes[process].declaration();
         let creates_missing = declaration.creates_missing();
-        let triggers = declaration.triggers(key, found);
+        let triggers = declaration.triggers(key, before, after);
         let job = |trigger: Trigger| Job {
             controller: process,
             target: trigger.parent,
-            create_missing: creates_missing && trigger.cause == Cause::Watched,
+            create_missing: creates_missing && trigger.cause.creates_missing(),
         };
         triggers.into_iter().map(|trigger| self.jobs.id(job(trigger))).collect()
     }
@@ -269,7 +273,7 @@ impl Parts {
         let cluster = self.database.cluster(cluster).clone();
         let mut jobs = Vec::new();
         for (key, found) in cluster.store().all() {
-            jobs.extend(self.jobs_of(process, &key, &found));
+            jobs.extend(self.jobs_of(process, &key, None, Some(&found)));
         }
         self.job_set(jobs)
     }
@@ -278,11 +282,15 @@ impl Parts {
     pub(crate) fn jobs_between(&mut self, before: u32, after: u32, process: usize) -> u32 {
         let (before, after) = (self.database.cluster(before).clone(), self.database.cluster(after).clone());
         let mut jobs = Vec::new();
-        for (one, other) in [(&before, &after), (&after, &before)] {
-            for (key, found) in one.store().all() {
-                if other.store().get(&key).as_ref() != Some(&found) {
-                    jobs.extend(self.jobs_of(process, &key, &found));
-                }
+        for (key, new) in after.store().all() {
+            let old = before.store().get(&key);
+            if old.as_ref() != Some(&new) {
+                jobs.extend(self.jobs_of(process, &key, old.as_deref(), Some(&new)));
+            }
+        }
+        for (key, old) in before.store().all() {
+            if after.store().get(&key).is_none() {
+                jobs.extend(self.jobs_of(process, &key, Some(&old), None));
             }
         }
         self.job_set(jobs)

@@ -86,6 +86,15 @@ impl FieldSelector {
         self.terms.is_empty()
     }
 
+    /// Whether all objects that this selects are certain to be selected by another one too.
+    pub fn is_within(&self, wider: &FieldSelector) -> bool {
+        let implies = |narrow: &FieldTerm, wide: &FieldTerm| {
+            let other_value = narrow.equals && !wide.equals && narrow.value != wide.value;
+            narrow == wide || (narrow.field == wide.field && other_value)
+        };
+        wider.terms.iter().all(|wide| self.terms.iter().any(|narrow| implies(narrow, wide)))
+    }
+
     /// The only value that a field may have.
     pub fn required(&self, field: &str) -> Option<&str> {
         let term = self.terms.iter().find(|term| term.equals && term.field == field)?;
@@ -177,6 +186,22 @@ mod tests {
 
     use super::*;
     use crate::selector::tests::{built_in, custom};
+
+    #[test]
+    fn knows_what_lies_within() {
+        for (narrow, wide, expected) in [
+            ("a=1", "", true),
+            ("", "a=1", false),
+            ("a=1,b=2", "b=2", true),
+            ("a=1", "a!=2", true),
+            ("a=1", "a!=1", false),
+            ("b=1", "a!=2", false),
+            ("a!=1", "a=1", false),
+        ] {
+            let read = |text| FieldSelector::parse(text).unwrap();
+            assert_eq!(read(narrow).is_within(&read(wide)), expected, "{narrow:?} within {wide:?}");
+        }
+    }
 
     #[test]
     fn selects() {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::selector::parse;
 
@@ -74,6 +74,28 @@ impl LabelSelector {
     pub fn is_everything(&self) -> bool {
         matches!(self, LabelSelector::All(requirements) if requirements.is_empty())
     }
+
+    /// Whether all labels that this selects are certain to be selected by another one too. Where that takes more than
+    /// one requirement to see, as with two bounds that leave one number, the answer is no.
+    pub fn is_within(&self, wider: &LabelSelector) -> bool {
+        match (self, wider) {
+            (LabelSelector::Nothing, _) => true,
+            (_, LabelSelector::Nothing) => false,
+            (LabelSelector::All(narrow), LabelSelector::All(wide)) => {
+                wide.iter().all(|wide| narrow.iter().any(|narrow| narrow.implies(wide)))
+            }
+        }
+    }
+
+    /// The labels that must have one of some values, with these.
+    pub fn demanded(&self) -> impl Iterator<Item = (&str, &[String])> {
+        let requirements: &[Requirement] = match self {
+            LabelSelector::Nothing => &[],
+            LabelSelector::All(requirements) => requirements,
+        };
+        let demanding = requirements.iter().filter(|requirement| requirement.demands_a_value());
+        demanding.map(|requirement| (requirement.key.as_str(), requirement.values.as_slice()))
+    }
 }
 
 impl Requirement {
@@ -88,6 +110,30 @@ impl Requirement {
             Operator::DoesNotExist => value.is_none(),
             Operator::GreaterThan => self.numbers(value).is_some_and(|(value, bound)| value > bound),
             Operator::LessThan => self.numbers(value).is_some_and(|(value, bound)| value < bound),
+        }
+    }
+
+    fn demands_a_value(&self) -> bool {
+        matches!(self.operator, Operator::In | Operator::Equals | Operator::DoubleEquals)
+    }
+
+    /// Whether all labels that meet this requirement are certain to meet another one.
+    fn implies(&self, other: &Requirement) -> bool {
+        if self.key != other.key {
+            return false;
+        }
+        let without = |operator| matches!(operator, Operator::NotIn | Operator::NotEquals);
+        match self.operator {
+            _ if self == other => true,
+            Operator::In | Operator::Equals | Operator::DoubleEquals => {
+                self.values.iter().all(|value| other.matches(&json!({ self.key.as_str(): value })))
+            }
+            Operator::DoesNotExist => other.matches(&Value::Null),
+            operator if without(operator) && without(other.operator) => {
+                other.values.iter().all(|value| self.values.contains(value))
+            }
+            Operator::GreaterThan | Operator::LessThan => other.operator == Operator::Exists,
+            _ => false,
         }
     }
 
@@ -133,7 +179,6 @@ impl fmt::Display for Requirement {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serde_json::json;
 
     use super::*;
 
@@ -174,6 +219,36 @@ mod tests {
     }
 
     #[test]
+    fn knows_what_lies_within() {
+        for (narrow, wide, expected) in [
+            ("a=1", "", true),
+            ("", "a", false),
+            ("a=1", "a", true),
+            ("a=1,b", "a", true),
+            ("a", "a=1", false),
+            ("a=1", "a==1", true),
+            ("a in (1,2)", "a in (3,2,1)", true),
+            ("a in (1,4)", "a in (3,2,1)", false),
+            ("a=1", "a!=2", true),
+            ("a=1", "a!=1", false),
+            ("!a", "a!=1", true),
+            ("!a", "a", false),
+            ("a notin (1,2)", "a!=1", true),
+            ("a!=1", "a notin (1,2)", false),
+            ("a=5", "a>4", true),
+            ("a=5", "a>5", false),
+            ("a>4", "a", true),
+            ("b=1", "a=1", false),
+        ] {
+            let read = |text| LabelSelector::parse(text).unwrap();
+            assert_eq!(read(narrow).is_within(&read(wide)), expected, "{narrow:?} within {wide:?}");
+        }
+        let nothing = LabelSelector::Nothing;
+        assert!(nothing.is_within(&nothing) && nothing.is_within(&LabelSelector::everything()));
+        assert!(!LabelSelector::everything().is_within(&nothing));
+    }
+
+    #[test]
     fn prints_in_the_order_of_keys() {
         for (text, printed) in [
             (" b = 1 , a in (z,y , z) ", "a in (y,z),b=1"),
@@ -207,6 +282,13 @@ mod tests {
         })
     }
 
+    /// Selectors that have much to do with each other.
+    fn few_labels() -> impl Strategy<Value = LabelSelector> {
+        let term = "(!?[ab]|[ab](=|!=|>|<)[0-2]|[ab] (in|notin) \\((|x|0,1|1,2|0,1,2)\\))";
+        let terms = proptest::collection::vec(term, 0..3);
+        terms.prop_map(|terms| LabelSelector::parse(&terms.join(",")).unwrap())
+    }
+
     proptest! {
         #[test]
         fn what_is_printed_reads_back(requirements in proptest::collection::vec(requirement(), 0..5)) {
@@ -214,6 +296,15 @@ mod tests {
             requirements.sort_by(|one, other| one.key.cmp(&other.key));
             let selector = LabelSelector::All(requirements);
             prop_assert_eq!(LabelSelector::parse(&selector.to_string()), Ok(selector));
+        }
+
+        #[test]
+        fn what_lies_within_is_selected_too(
+            narrow in few_labels(), wide in few_labels(), labels in proptest::collection::btree_map("[ab]", "[0-2x]?", 0..3)
+        ) {
+            if narrow.is_within(&wide) && narrow.matches(&json!(labels)) {
+                prop_assert!(wide.matches(&json!(labels)), "{narrow} is not within {wide}: {labels:?}");
+            }
         }
 
         #[test]

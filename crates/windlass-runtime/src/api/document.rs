@@ -4,7 +4,7 @@ use serde_json::Value;
 use windlass::model::Status;
 use windlass::model::http::Written;
 
-use super::{Api, of_answer};
+use super::{Api, Form, of_answer};
 
 impl Api {
     /// Reads the JSON behind a path that is no resource, such as `/apis/apps/v1`.
@@ -14,7 +14,7 @@ impl Api {
     pub(crate) async fn document(&self, path: &str) -> Result<Value, Status> {
         let target = path.to_owned();
         let written = Written { method: "GET", target, content_type: None, body: String::new() };
-        let answered = self.send_once(&written).await?;
+        let answered = self.send_once(&written, Form::Whole).await?;
         if !answered.is_success() {
             return Err(of_answer(&answered));
         }

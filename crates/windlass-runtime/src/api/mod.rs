@@ -36,6 +36,29 @@ pub struct Api {
     counted: Option<Arc<Counted>>,
 }
 
+/// How much of objects is asked for. A server that cannot leave out the rest may send all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// All of each.
+    Whole,
+    /// The metadata of each in a list.
+    ListOfMetadata,
+    /// The metadata of one.
+    Metadata,
+}
+
+impl Form {
+    fn accept(self) -> &'static str {
+        match self {
+            Form::Whole => "application/json",
+            Form::ListOfMetadata => {
+                "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+            }
+            Form::Metadata => "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
+        }
+    }
+}
+
 /// Where requests are counted, and for which host.
 struct Counted {
     metrics: Metrics,
@@ -64,10 +87,15 @@ impl Api {
 
     /// Sends a request and waits for the answer, which is left as text.
     pub(crate) async fn answered(&self, request: &Request) -> Answered {
+        self.answered_in(request, Form::Whole).await
+    }
+
+    /// The same, with objects in some form.
+    pub(crate) async fn answered_in(&self, request: &Request, form: Form) -> Answered {
         let written = write(request);
         let mut tries = 1;
         loop {
-            let answered = match self.send_once(&written).await {
+            let answered = match self.send_once(&written, form).await {
                 Ok(answered) => answered,
                 Err(status) => return Answered::of_failure(status),
             };
@@ -80,8 +108,13 @@ impl Api {
     }
 
     /// Begins a watch of what a list request selects; its events are lines of JSON.
-    pub(crate) async fn watch(&self, request: &Request, options: &WatchOptions) -> Result<Lines, Status> {
-        let response = self.send(&write_watch(request, options)).await?;
+    pub(crate) async fn watch(
+        &self,
+        request: &Request,
+        options: &WatchOptions,
+        form: Form,
+    ) -> Result<Lines, Status> {
+        let response = self.send(&write_watch(request, options), form).await?;
         if response.status().is_success() {
             return Ok(Lines::new(response.into_body()));
         }
@@ -89,13 +122,13 @@ impl Api {
         Err(of_answer(&answered))
     }
 
-    async fn send_once(&self, written: &Written) -> Result<Answered, Status> {
-        collect(self.send(written).await?).await
+    async fn send_once(&self, written: &Written, form: Form) -> Result<Answered, Status> {
+        collect(self.send(written, form).await?).await
     }
 
-    async fn send(&self, written: &Written) -> Result<http::Response<Body>, Status> {
+    async fn send(&self, written: &Written, form: Form) -> Result<http::Response<Body>, Status> {
         let mut request = http::Request::builder().method(written.method).uri(&written.target);
-        request = request.header(ACCEPT, "application/json");
+        request = request.header(ACCEPT, form.accept());
         if let Some(content_type) = written.content_type {
             request = request.header(CONTENT_TYPE, content_type);
         }

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
-use windlass::{OWNER_LABEL, ObjectRef};
+use windlass::ObjectRef;
+
+use super::IndexedValues;
 
 /// What the cache needs to know of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,8 +14,8 @@ pub(crate) struct Head {
     pub(crate) uid: Box<str>,
     /// `metadata.resourceVersion` as a number: Kubernetes lets clients compare those of one resource.
     pub(crate) version: u64,
-    /// The parent that the owner label names.
-    pub(crate) owner: Option<Box<str>>,
+    /// The values of the labels that are indexed.
+    pub(crate) labels: IndexedValues,
     /// Whether the text says its kind: items of a list may not.
     pub(crate) says_kind: bool,
     /// Whether this is the last that will be seen of it, if it is the answer to a write: it is being deleted, and
@@ -50,11 +52,8 @@ struct Metadata<'a> {
     finalizers: Option<Vec<Cow<'a, str>>>,
 }
 
-/// Of all labels, the one that names the owner.
 #[derive(Default)]
-struct Labels<'a> {
-    owner: Option<Cow<'a, str>>,
-}
+struct Labels<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Labels<'a> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -73,14 +72,21 @@ impl<'de> serde::de::Visitor<'de> for LabelsVisitor {
 
     fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut labels = Labels::default();
-        while let Some(Text(key)) = map.next_key()? {
-            if key == OWNER_LABEL {
-                labels.owner = map.next_value::<Option<Text<'de>>>()?.map(|text| text.0);
-            } else {
-                map.next_value::<serde::de::IgnoredAny>()?;
-            }
+        while let Some((Text(key), value)) = map.next_entry::<Text<'de>, Option<Text<'de>>>()? {
+            labels.0.extend(value.map(|Text(value)| (key, value)));
         }
         Ok(labels)
+    }
+}
+
+impl Labels<'_> {
+    /// Those of some labels that are there, by their number.
+    fn of(self, indexed: &[Box<str>]) -> IndexedValues {
+        let numbered = |(key, value): (Cow<'_, str>, Cow<'_, str>)| {
+            let number = indexed.iter().position(|label| **label == *key)?;
+            Some((number, Box::from(value)))
+        };
+        self.0.into_iter().filter_map(numbered).collect()
     }
 }
 
@@ -89,11 +95,11 @@ impl<'de> serde::de::Visitor<'de> for LabelsVisitor {
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl Head {
-    /// Reads the head of an object.
+    /// Reads the head of an object, with the values of some labels.
     ///
     /// # Errors
     /// When the text is no object with a name and a numeric version.
-    pub(crate) fn read(text: &str) -> Result<Self, String> {
+    pub(crate) fn read(text: &str, indexed: &[Box<str>]) -> Result<Self, String> {
         let object: Object<'_> = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let metadata = object.metadata;
         if metadata.name.is_empty() {
@@ -111,7 +117,7 @@ impl Head {
             place: ObjectRef::new(&metadata.namespace, &metadata.name),
             uid: metadata.uid.into(),
             version,
-            owner: metadata.labels.and_then(|labels| labels.owner).map(Into::into),
+            labels: metadata.labels.unwrap_or_default().of(indexed),
             says_kind: object.kind.is_some(),
             is_last: metadata.deletion_timestamp.is_some() && !held,
         })
@@ -130,17 +136,18 @@ mod tests {
             "apiVersion": "v1", "kind": "ConfigMap", "data": {"metadata": "x\n"},
             "metadata": {
                 "name": "a", "namespace": "ns", "uid": "u", "resourceVersion": "12",
-                "labels": {"x": "1", OWNER_LABEL: "ns.p", "y": "\"2\""},
+                "labels": {"x": "1", "a/b": "ns.p", "y": "\"2\""},
             },
         });
-        let head = Head::read(&object.to_string()).expect("a head");
+        let indexed = ["none".into(), "y".into(), "a/b".into()];
+        let head = Head::read(&object.to_string(), &indexed).expect("a head");
         assert_eq!(
             head,
             Head {
                 place: ObjectRef::new("ns", "a"),
                 uid: "u".into(),
                 version: 12,
-                owner: Some("ns.p".into()),
+                labels: [(2, "ns.p".into()), (1, "\"2\"".into())].into(),
                 says_kind: true,
                 is_last: false,
             }
@@ -155,7 +162,7 @@ mod tests {
                 .as_object_mut()
                 .expect("a map")
                 .extend(metadata.as_object().cloned().expect("a map"));
-            Head::read(&object.to_string()).expect("a head").is_last
+            Head::read(&object.to_string(), &[]).expect("a head").is_last
         };
         assert!(!is_last(json!({})));
         assert!(is_last(json!({"deletionTimestamp": "t"})));
@@ -175,7 +182,7 @@ mod tests {
             r#"{"metadata":{"name":"a"}}"#,
             r#"{"metadata":{"name":"a","resourceVersion":"x"}}"#,
         ] {
-            assert!(Head::read(text).is_err(), "{text}");
+            assert!(Head::read(text, &[]).is_err(), "{text}");
         }
     }
 }

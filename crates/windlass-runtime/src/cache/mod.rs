@@ -5,14 +5,18 @@
 //! answer of ours says about an earlier moment is no news, whether the object has changed since or is gone.
 
 mod head;
+mod index;
 mod place;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use windlass::ObjectRef;
+use windlass::model::selector::LabelSelector;
 
 pub(crate) use head::Head;
+pub(crate) use index::IndexedValues;
+use index::Indexes;
 use place::namespace_range;
 
 /// The objects that one watch is about.
@@ -24,10 +28,9 @@ pub(crate) struct Cache {
 #[derive(Default)]
 struct Objects {
     by_place: BTreeMap<Arc<ObjectRef>, Kept>,
-    /// The objects whose owner label has this value.
-    by_owner: HashMap<Box<str>, BTreeSet<Arc<ObjectRef>>>,
-    /// What we deleted and the watch has not told yet: the uid, with the last version that was known.
-    tombstones: HashMap<Box<str>, u64>,
+    by_label: Indexes,
+    /// What went by a write of ours, and the watch has not told yet, by uid.
+    tombstones: HashMap<Box<str>, Tombstone>,
     /// The version up to which the watch has told all.
     reached: u64,
 }
@@ -35,10 +38,37 @@ struct Objects {
 struct Kept {
     uid: Box<str>,
     version: u64,
-    owner: Option<Box<str>>,
+    labels: IndexedValues,
     text: Arc<str>,
     /// The hash of the last apply of ours, and a version in which it is known to change nothing.
     applied: Option<(u64, u64)>,
+}
+
+/// How an object went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tombstone {
+    /// It was deleted, after this version.
+    Deleted(u64),
+    /// In this version it is no longer selected; in a later one it may be again.
+    Unselected(u64),
+}
+
+impl Tombstone {
+    /// Whether news of this version are older than what is known.
+    fn covers(self, version: u64) -> bool {
+        match self {
+            Tombstone::Deleted(_) => true,
+            Tombstone::Unselected(since) => version <= since,
+        }
+    }
+
+    /// Whether a list of this version may be older than what is known.
+    fn outlives(self, listed: bool, version: u64) -> bool {
+        match self {
+            Tombstone::Deleted(known) => listed || known > version,
+            Tombstone::Unselected(since) => since > version,
+        }
+    }
 }
 
 /// An object as text, with the version that it is of.
@@ -71,14 +101,16 @@ impl Cache {
         self.read().by_place.get(place).map(Kept::found)
     }
 
-    /// The objects of one namespace, or of all, by namespace and name. With an owner, only those that carry its label.
-    pub(crate) fn list(&self, namespace: Option<&str>, owner: Option<&str>) -> Vec<Found> {
+    /// The objects of one namespace, or of all, by namespace and name. Among them are all that a selector selects, and
+    /// no others where an index tells.
+    pub(crate) fn list(&self, namespace: Option<&str>, labels: &LabelSelector) -> Vec<Found> {
         let objects = self.read();
-        let in_namespace = |place: &ObjectRef| namespace.is_none_or(|namespace| place.namespace == namespace);
-        if let Some(owner) = owner {
-            let places = objects.by_owner.get(owner).into_iter().flatten();
-            let places = places.filter(|place| in_namespace(place));
-            return places.filter_map(|place| objects.by_place.get(place)).map(Kept::found).collect();
+        if let Some(places) = objects.by_label.candidates(labels, namespace) {
+            return places
+                .into_iter()
+                .filter_map(|place| objects.by_place.get(place))
+                .map(Kept::found)
+                .collect();
         }
         match namespace {
             None => objects.by_place.values().map(Kept::found).collect(),
@@ -86,6 +118,20 @@ impl Cache {
                 objects.by_place.range(namespace_range(namespace)).map(|(_, kept)| kept.found()).collect()
             }
         }
+    }
+
+    /// From now on, objects are found by the values of this label too.
+    pub(crate) fn index(&self, label: &str) {
+        let mut objects = self.write();
+        // Those that are there already would be missing in it.
+        if objects.by_place.is_empty() {
+            objects.by_label.add_label(label);
+        }
+    }
+
+    /// The labels by whose values objects are found.
+    pub(crate) fn indexed(&self) -> Arc<[Box<str>]> {
+        Arc::clone(self.read().by_label.labels())
     }
 
     /// How many objects there are.
@@ -117,7 +163,7 @@ impl Cache {
         if source == Source::Watch {
             objects.reached = head.version;
         }
-        if objects.tombstones.contains_key(&head.uid) {
+        if objects.is_known_gone(&head) {
             return None;
         }
         objects.put(head, text)
@@ -147,8 +193,19 @@ impl Cache {
             return None;
         }
         let (uid, version) = (known.uid.clone(), known.version);
-        objects.tombstones.insert(uid, version);
+        objects.tombstones.insert(uid, Tombstone::Deleted(version));
         objects.remove(place)
+    }
+
+    /// By a write of ours an object is no longer among those that are watched.
+    pub(crate) fn unselect_own(&self, head: &Head) -> Option<Change> {
+        let mut objects = self.write();
+        let known = objects.by_place.get(&head.place)?;
+        if known.uid != head.uid || known.version >= head.version || head.version <= objects.reached {
+            return None;
+        }
+        objects.tombstones.insert(head.uid.clone(), Tombstone::Unselected(head.version));
+        objects.remove(&head.place)
     }
 
     /// A whole list, as of its version. What is missing in it is gone, unless we wrote it later.
@@ -170,7 +227,7 @@ impl Cache {
         let gone: Vec<Arc<ObjectRef>> = objects.by_place.iter().filter_map(gone).collect();
         let mut changes: Vec<Change> = gone.iter().filter_map(|place| objects.remove(place)).collect();
         for (head, text) in items {
-            if objects.tombstones.contains_key(&head.uid) {
+            if objects.tombstones.get(&head.uid).is_some_and(|tombstone| tombstone.outlives(true, version)) {
                 continue;
             }
             if let Some(known) = objects.by_place.get_mut(&head.place) {
@@ -183,7 +240,7 @@ impl Cache {
             }
             changes.extend(objects.put(head, text));
         }
-        objects.tombstones.retain(|uid, known| uids.contains(uid) || *known > version);
+        objects.tombstones.retain(|uid, tombstone| tombstone.outlives(uids.contains(uid), version));
         changes
     }
 
@@ -225,6 +282,16 @@ impl Kept {
 }
 
 impl Objects {
+    /// Whether a write of ours has made an object go, so that this is old news of it. If it came back since, that is
+    /// forgotten.
+    fn is_known_gone(&mut self, head: &Head) -> bool {
+        let known = self.tombstones.get(&head.uid).map(|tombstone| tombstone.covers(head.version));
+        if known == Some(false) {
+            self.tombstones.remove(&head.uid);
+        }
+        known == Some(true)
+    }
+
     /// Puts an object in, if it is newer than the one that is known.
     fn put(&mut self, head: Head, text: Arc<str>) -> Option<Change> {
         let known = self.by_place.get(&head.place);
@@ -234,13 +301,11 @@ impl Objects {
         let applied = known.filter(|known| known.uid == head.uid).and_then(|known| known.applied);
         let removed = self.remove(&head.place);
         let place = Arc::new(head.place);
-        if let Some(owner) = &head.owner {
-            self.by_owner.entry(owner.clone()).or_default().insert(Arc::clone(&place));
-        }
+        self.by_label.insert(&head.labels, &place);
         let kept = Kept {
             uid: head.uid,
             version: head.version,
-            owner: head.owner,
+            labels: head.labels,
             text: Arc::clone(&text),
             applied,
         };
@@ -251,14 +316,7 @@ impl Objects {
 
     fn remove(&mut self, place: &ObjectRef) -> Option<Change> {
         let kept = self.by_place.remove(place)?;
-        if let Some(owner) = &kept.owner
-            && let Some(places) = self.by_owner.get_mut(owner)
-        {
-            places.remove(place);
-            if places.is_empty() {
-                self.by_owner.remove(owner);
-            }
-        }
+        self.by_label.remove(&kept.labels, place);
         Some(Change { place: place.clone(), before: Some(kept.text), after: None })
     }
 }

@@ -17,7 +17,11 @@ fn owned(name: &str, uid: &str, version: u64, owner: Option<&str>) -> (Head, Arc
         },
     });
     let text: Arc<str> = text.to_string().into();
-    (Head::read(&text).expect("a head"), text)
+    (head(&text), text)
+}
+
+fn head(text: &str) -> Head {
+    Head::read(text, &Cache::default().indexed()).expect("a head")
 }
 
 fn place(name: &str) -> ObjectRef {
@@ -141,23 +145,93 @@ fn lists_are_by_namespace_and_owner() {
     let cache = Cache::default();
     let elsewhere: Arc<str> =
         r#"{"metadata":{"name":"z","namespace":"ns2","uid":"9","resourceVersion":"4"}}"#.into();
-    assert!(cache.wrote((Head::read(&elsewhere).expect("a head"), elsewhere)));
+    assert!(cache.wrote((head(&elsewhere), elsewhere)));
     assert!(cache.wrote(owned("b", "1", 1, Some("ns.p"))));
     assert!(cache.wrote(owned("a", "2", 2, Some("ns.p"))));
     assert!(cache.wrote(owned("c", "3", 3, None)));
-    let names = |found: Vec<Found>| {
-        let heads = found.iter().map(|found| Head::read(&found.text).expect("a head").place.name);
-        heads.collect::<Vec<String>>().join(" ")
-    };
-    assert_eq!(names(cache.list(None, None)), "a b c z");
-    assert_eq!(names(cache.list(Some("ns"), None)), "a b c");
-    assert_eq!(names(cache.list(Some("n"), None)), "");
-    assert_eq!(names(cache.list(None, Some("ns.p"))), "a b");
-    assert_eq!(names(cache.list(Some("other"), Some("ns.p"))), "");
+    let owner = "windlass.dev/owner=ns.p";
+    assert_eq!(names(&cache, None, ""), "a b c z");
+    assert_eq!(names(&cache, Some("ns"), ""), "a b c");
+    assert_eq!(names(&cache, Some("n"), ""), "");
+    assert_eq!(names(&cache, None, owner), "a b");
+    assert_eq!(names(&cache, Some("other"), owner), "");
     assert!(cache.wrote(owned("a", "2", 5, None)));
-    assert_eq!(names(cache.list(None, Some("ns.p"))), "b");
+    assert_eq!(names(&cache, None, owner), "b");
     assert!(cache.delete_own(&place("b"), None).is_some());
-    assert!(cache.read().by_owner.is_empty());
+    assert!(cache.read().by_label.is_empty());
+}
+
+/// The names of what is listed, with what an index does not rule out.
+fn names(cache: &Cache, namespace: Option<&str>, selector: &str) -> String {
+    let found = cache.list(namespace, &LabelSelector::parse(selector).expect("a selector"));
+    found.iter().map(|found| head(&found.text).place.name).collect::<Vec<String>>().join(" ")
+}
+
+#[test]
+fn an_index_finds_what_a_selector_demands() {
+    let cache = Cache::default();
+    cache.index("network");
+    let put = |name: &str, labels: serde_json::Value| {
+        let metadata =
+            json!({"name": name, "namespace": "ns", "uid": name, "resourceVersion": "1", "labels": labels});
+        let text: Arc<str> = json!({ "metadata": metadata }).to_string().into();
+        let head = Head::read(&text, &cache.indexed()).expect("a head");
+        assert!(cache.wrote((head, text)));
+    };
+    put("a", json!({"network": "one", "windlass.dev/owner": "p"}));
+    put("b", json!({"network": "two", "windlass.dev/owner": "p"}));
+    put("c", json!({"network": "two", "windlass.dev/owner": "q"}));
+    put("d", json!({"network": "three", "colour": "red"}));
+    put("e", json!(null));
+    for (selector, expected) in [
+        ("network=one", "a"),
+        ("network==two", "b c"),
+        ("network in (two,one,none)", "a b c"),
+        ("network=none", ""),
+        // The smaller of two indexes.
+        ("network=one,windlass.dev/owner=p", "a"),
+        ("network=two,windlass.dev/owner=q", "c"),
+        ("colour=red,network=three", "d"),
+        // No index tells: the caller looks at all.
+        ("colour=red", "a b c d e"),
+        ("network!=one", "a b c d e"),
+        ("network", "a b c d e"),
+    ] {
+        assert_eq!(names(&cache, None, selector), expected, "{selector}");
+        assert_eq!(names(&cache, Some("ns"), selector), expected, "{selector}");
+    }
+    // Too late: what is there would be missing.
+    cache.index("colour");
+    assert_eq!(names(&cache, None, "colour=red"), "a b c d e");
+}
+
+#[test]
+fn what_is_no_longer_selected_can_come_back() {
+    let cache = Cache::default();
+    assert!(cache.see(object("a", "1", 5)));
+    assert!(cache.unselect_own(&object("a", "2", 7).0).is_none(), "another object");
+    assert!(cache.unselect_own(&object("a", "1", 5).0).is_none(), "older than what is known");
+    assert!(cache.unselect_own(&object("a", "1", 7).0).is_some());
+    // What the watch tells late is from before.
+    assert!(!cache.see(object("a", "1", 6)));
+    assert_eq!(cache.version_of("a"), None);
+    // It is selected again, by a write of ours, before the watch tells that it was not.
+    assert!(cache.wrote(object("a", "1", 8)));
+    assert!(cache.deleted(&object("a", "1", 7).0).is_none());
+    assert_eq!(cache.version_of("a"), Some(8));
+    assert!(cache.read().tombstones.is_empty());
+}
+
+#[test]
+fn a_list_tells_what_is_selected_unless_it_is_older() {
+    let cache = Cache::default();
+    assert!(cache.see(object("a", "1", 5)));
+    assert!(cache.unselect_own(&object("a", "1", 9).0).is_some());
+    assert!(cache.relist(vec![object("a", "1", 5)], 8).is_empty());
+    assert_eq!(cache.version_of("a"), None);
+    assert_eq!(cache.relist(vec![object("a", "1", 10)], 11).len(), 1);
+    assert_eq!(cache.version_of("a"), Some(10));
+    assert!(cache.read().tombstones.is_empty());
 }
 
 #[test]

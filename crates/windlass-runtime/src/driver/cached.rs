@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use windlass::OWNER_LABEL;
-use windlass::model::selector::{FieldSelector, LabelSelector, Operator};
+use windlass::ObjectRef;
+use windlass::model::selector::{FieldSelector, LabelSelector};
 use windlass::model::types::Origin;
 use windlass::model::{Body, List, Options, Request, Response, Status, Verb};
 
@@ -23,29 +23,36 @@ pub(super) fn answer(watches: &Watches, request: &Request, memo: &Memo) -> Optio
     if request.options != selectors || request.subresource.is_some() {
         return None;
     }
-    let watch = watches.covering(&request.resource, request.namespace.as_deref())?;
     match (request.verb, &request.name) {
-        (Verb::Get, Some(name)) => Some(get(&watch, request, name, memo)),
-        (Verb::List, None) => list(&watch, request, memo),
+        (Verb::Get, Some(name)) => get(watches, request, name, memo),
+        (Verb::List, None) => list(watches, request, memo),
         _ => None,
     }
 }
 
-fn get(watch: &Watch, request: &Request, name: &str, memo: &Memo) -> Response {
-    let place = windlass::ObjectRef::new(request.namespace.as_deref().unwrap_or_default(), name);
-    match watch.cache.get(&place) {
-        Some(found) => Response::object(memo.read(&found.text)),
-        None => Status::not_found(&request.resource.group, &request.resource.plural, name).into(),
+fn get(watches: &Watches, request: &Request, name: &str, memo: &Memo) -> Option<Response> {
+    let Request { resource, namespace, .. } = request;
+    let place = ObjectRef::new(namespace.as_deref().unwrap_or_default(), name);
+    let read = |watch: &Watch| watch.cache.get(&place).map(|found| Response::object(memo.read(&found.text)));
+    match watches.covering(resource, namespace.as_deref()) {
+        Some(whole) => {
+            let missing = || Status::not_found(&resource.group, &resource.plural, name).into();
+            Some(read(&whole).unwrap_or_else(missing))
+        }
+        // One that is not selected may be there all the same.
+        None => watches.knowing(resource, &place).and_then(|watch| read(&watch)),
     }
 }
 
-fn list(watch: &Watch, request: &Request, memo: &Memo) -> Option<Response> {
+fn list(watches: &Watches, request: &Request, memo: &Memo) -> Option<Response> {
     // What cannot be read is for the API server to refuse.
     let labels = LabelSelector::parse(request.options.label_selector.as_deref().unwrap_or_default()).ok()?;
     let fields = FieldSelector::parse(request.options.field_selector.as_deref().unwrap_or_default()).ok()?;
+    let namespace = request.namespace.as_deref();
+    let watch = watches.covering_selection(&request.resource, namespace, &labels, &fields)?;
     // Read before the objects: the list is then at least of this version.
     let version = watch.cache.reached();
-    let found = watch.cache.list(request.namespace.as_deref(), owner(&labels));
+    let found = watch.cache.list(namespace, &labels);
     let selected =
         |object: &Arc<Value>| labels.matches(&object["metadata"]["labels"]) && fields.matches(object);
     let list = List {
@@ -58,37 +65,4 @@ fn list(watch: &Watch, request: &Request, memo: &Memo) -> Option<Response> {
         items: found.iter().map(|found| memo.read(&found.text)).filter(selected).collect(),
     };
     Some(Response { code: 200, body: Body::List(list), warnings: Vec::new() })
-}
-
-/// The owner that a selector demands: the cache has an index of these.
-fn owner(labels: &LabelSelector) -> Option<&str> {
-    let LabelSelector::All(requirements) = labels else { return None };
-    let by_owner = requirements.iter().find(|requirement| {
-        let by_value =
-            matches!(requirement.operator, Operator::Equals | Operator::DoubleEquals | Operator::In);
-        requirement.key == OWNER_LABEL && by_value && requirement.values.len() == 1
-    })?;
-    by_owner.values.first().map(String::as_str)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_index_is_used_where_one_owner_is_wanted() {
-        for (selector, expected) in [
-            ("windlass.dev/controller=c,windlass.dev/owner=ns.p", Some("ns.p")),
-            ("windlass.dev/owner==ns.p", Some("ns.p")),
-            ("windlass.dev/owner in (ns.p)", Some("ns.p")),
-            ("windlass.dev/owner in (ns.p,ns.q)", None),
-            ("windlass.dev/owner!=ns.p", None),
-            ("windlass.dev/owner", None),
-            ("other=ns.p", None),
-            ("", None),
-        ] {
-            let labels = LabelSelector::parse(selector).expect("a selector");
-            assert_eq!(owner(&labels), expected, "{selector}");
-        }
-    }
 }

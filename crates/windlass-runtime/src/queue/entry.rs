@@ -2,8 +2,6 @@
 
 use std::time::Instant;
 
-use windlass::Cause;
-
 use super::Due;
 use super::causes::{Causes, Changed, Priority, Reason};
 use super::ready::Place;
@@ -59,7 +57,7 @@ impl Pending {
     }
 
     pub(super) fn add(&mut self, reason: Reason) {
-        self.create_missing |= reason.cause == Cause::Watched;
+        self.create_missing |= reason.cause.creates_missing();
         self.spec_changed |= reason.spec_changed;
         self.priority = self.priority.max(reason.priority);
         self.causes.add(Changed { cause: reason.cause, what: reason.what });

@@ -6,11 +6,20 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use windlass::KindInfo;
 use windlass::model::Status;
+use windlass::{KindInfo, only_metadata};
 
 use crate::api::{Answered, read_status};
 use crate::cache::Head;
+
+use super::Watch;
+
+/// How the objects of a watch are read.
+pub(super) struct Reader<'a> {
+    kind: &'a KindInfo,
+    metadata_only: bool,
+    indexed: Arc<[Box<str>]>,
+}
 
 /// One page of a list.
 pub(super) struct Page {
@@ -64,62 +73,79 @@ struct RawBookmark<'a> {
     metadata: PageMetadata<'a>,
 }
 
-/// Reads a page of a list.
-///
-/// # Errors
-/// When it is no list, or its version is no number.
-pub(super) fn page(answered: &Answered, kind: &KindInfo) -> Result<Page, String> {
-    let text = std::str::from_utf8(&answered.body).map_err(|error| error.to_string())?;
-    let raw: RawPage<'_> = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    let items = raw.items.unwrap_or_default().into_iter().map(|item| object(item, kind));
-    Ok(Page {
-        items: items.collect::<Result<_, String>>()?,
-        version: version(&raw.metadata.resource_version)?,
-        continue_token: raw.metadata.continue_token.filter(|token| !token.is_empty()),
-    })
-}
+impl<'a> Reader<'a> {
+    pub(super) fn of(watch: &'a Watch) -> Self {
+        let metadata_only = watch.selection.metadata_only;
+        Reader { kind: &watch.kind, metadata_only, indexed: watch.cache.indexed() }
+    }
 
-/// Reads a line of a watch.
-///
-/// # Errors
-/// When it is no event.
-pub(super) fn event(line: &[u8], kind: &KindInfo) -> Result<Event, String> {
-    let text = std::str::from_utf8(line).map_err(|error| error.to_string())?;
-    let raw: RawEvent<'_> = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    Ok(match &*raw.r#type {
-        "ADDED" | "MODIFIED" => {
-            let (head, text) = object(raw.object, kind)?;
-            Event::Put(head, text)
+    /// Reads a page of a list.
+    ///
+    /// # Errors
+    /// When it is no list, or its version is no number.
+    pub(super) fn page(&self, answered: &Answered) -> Result<Page, String> {
+        let text = std::str::from_utf8(&answered.body).map_err(|error| error.to_string())?;
+        let raw: RawPage<'_> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let items = raw.items.unwrap_or_default().into_iter().map(|item| self.object(item));
+        Ok(Page {
+            items: items.collect::<Result<_, String>>()?,
+            version: version(&raw.metadata.resource_version)?,
+            continue_token: raw.metadata.continue_token.filter(|token| !token.is_empty()),
+        })
+    }
+
+    /// Reads a line of a watch.
+    ///
+    /// # Errors
+    /// When it is no event.
+    pub(super) fn event(&self, line: &[u8]) -> Result<Event, String> {
+        let text = std::str::from_utf8(line).map_err(|error| error.to_string())?;
+        let raw: RawEvent<'_> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        Ok(match &*raw.r#type {
+            "ADDED" | "MODIFIED" => {
+                let (head, text) = self.object(raw.object)?;
+                Event::Put(head, text)
+            }
+            "DELETED" => Event::Deleted(self.head(raw.object.get())?),
+            "BOOKMARK" => {
+                let bookmark: RawBookmark<'_> =
+                    serde_json::from_str(raw.object.get()).map_err(|error| error.to_string())?;
+                Event::Bookmark(version(&bookmark.metadata.resource_version)?)
+            }
+            "ERROR" => {
+                let value: Value =
+                    serde_json::from_str(raw.object.get()).map_err(|error| error.to_string())?;
+                let code = value["code"].as_u64().and_then(|code| u16::try_from(code).ok()).unwrap_or(500);
+                Event::Failed(read_status(&value, code))
+            }
+            _ => Event::Unknown,
+        })
+    }
+
+    fn head(&self, text: &str) -> Result<Head, String> {
+        Head::read(text, &self.indexed)
+    }
+
+    fn object(&self, raw: &RawValue) -> Result<(Head, Arc<str>), String> {
+        let text = raw.get();
+        let head = self.head(text)?;
+        if self.metadata_only {
+            let whole: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+            return Ok((head, only_metadata(&whole).to_string().into()));
         }
-        "DELETED" => Event::Deleted(Head::read(raw.object.get())?),
-        "BOOKMARK" => {
-            let bookmark: RawBookmark<'_> =
-                serde_json::from_str(raw.object.get()).map_err(|error| error.to_string())?;
-            Event::Bookmark(version(&bookmark.metadata.resource_version)?)
+        if head.says_kind {
+            return Ok((head, text.into()));
         }
-        "ERROR" => {
-            let value: Value = serde_json::from_str(raw.object.get()).map_err(|error| error.to_string())?;
-            let code = value["code"].as_u64().and_then(|code| u16::try_from(code).ok()).unwrap_or(500);
-            Event::Failed(read_status(&value, code))
-        }
-        _ => Event::Unknown,
-    })
+        // Items of built-in types do not say what they are: the list does.
+        let fields = text.strip_prefix('{').unwrap_or(text);
+        let (api_version, kind) = (self.kind.api_version(), &self.kind.kind);
+        let typed = format!(r#"{{"apiVersion":"{api_version}","kind":"{kind}",{fields}"#);
+        Ok((head, typed.into()))
+    }
 }
 
 fn version(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("the resource version {text:?} is no number"))
-}
-
-fn object(raw: &RawValue, kind: &KindInfo) -> Result<(Head, Arc<str>), String> {
-    let text = raw.get();
-    let head = Head::read(text)?;
-    if head.says_kind {
-        return Ok((head, text.into()));
-    }
-    // Items of built-in types do not say what they are: the list does.
-    let fields = text.strip_prefix('{').unwrap_or(text);
-    let typed = format!(r#"{{"apiVersion":"{}","kind":"{}",{fields}"#, kind.api_version(), kind.kind);
-    Ok((head, typed.into()))
 }
 
 #[cfg(test)]
@@ -137,11 +163,29 @@ mod tests {
         }
     }
 
+    fn reader(kind: &KindInfo, metadata_only: bool) -> Reader<'_> {
+        Reader { kind, metadata_only, indexed: Arc::new([]) }
+    }
+
+    #[test]
+    fn of_metadata_only_nothing_else_is_kept() {
+        let whole = r#"{"type":"ADDED","object":{"kind":"Deployment","spec":{"replicas":3},"metadata":
+            {"name":"a","resourceVersion":"3","managedFields":[{"manager":"m"}],"labels":{"a":"b"}}}}"#;
+        let event = reader(&kind(), true).event(whole.as_bytes());
+        let Ok(Event::Put(_, text)) = event else { panic!("an object") };
+        assert_eq!(
+            serde_json::from_str::<Value>(&text).expect("JSON"),
+            json!({"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata",
+                   "metadata": {"name": "a", "resourceVersion": "3", "labels": {"a": "b"}}})
+        );
+    }
+
     #[test]
     fn items_get_their_type() {
         let raw =
             RawValue::from_string(r#"{"metadata":{"name":"a","resourceVersion":"3"},"spec":{}}"#.to_owned());
-        let (head, text) = object(&raw.expect("JSON"), &kind()).expect("an object");
+        let kind = kind();
+        let (head, text) = reader(&kind, false).object(&raw.expect("JSON")).expect("an object");
         assert_eq!(head.version, 3);
         assert_eq!(
             serde_json::from_str::<Value>(&text).expect("JSON"),
@@ -152,7 +196,8 @@ mod tests {
 
     #[test]
     fn events_are_told_apart() {
-        let read = |text: &str| event(text.as_bytes(), &kind());
+        let kind = kind();
+        let read = |text: &str| reader(&kind, false).event(text.as_bytes());
         let object = r#"{"kind":"Deployment","metadata":{"name":"a","resourceVersion":"3"}}"#;
         assert!(matches!(
             read(&format!(r#"{{"type":"ADDED","object":{object}}}"#)),

@@ -8,10 +8,10 @@ use tokio::time::{Instant, timeout};
 use windlass::model::watch::WatchOptions;
 use windlass::model::{Reason, Status};
 
-use crate::api::{Api, of_answer};
+use crate::api::{Api, Form, of_answer};
 use crate::cache::Source;
 
-use super::events::{self, Event};
+use super::events::{Event, Reader};
 use super::{Backoff, Watch};
 
 /// So many objects come in one page of a list.
@@ -92,13 +92,16 @@ fn advice(watch: &Watch, status: &Status) -> String {
 async fn list(api: &Api, watch: &Watch) -> Result<(), Broken> {
     let mut request = watch.selection.request();
     request.options.limit = PAGE_SIZE;
+    let form = if watch.selection.metadata_only { Form::ListOfMetadata } else { Form::Whole };
+    let reader = Reader::of(watch);
     let mut items = Vec::new();
     let version = loop {
-        let answered = timeout(LIST_PATIENCE, api.answered(&request)).await.map_err(|_| silent())?;
+        let answering = api.answered_in(&request, form);
+        let answered = timeout(LIST_PATIENCE, answering).await.map_err(|_| silent())?;
         if !answered.is_success() {
             return Err(broken(of_answer(&answered)));
         }
-        let page = events::page(&answered, &watch.kind).map_err(unreadable)?;
+        let page = reader.page(&answered).map_err(unreadable)?;
         items.extend(page.items);
         match page.continue_token {
             None => break page.version,
@@ -125,12 +128,14 @@ async fn watch_once(api: &Api, watch: &Watch, backoff: &mut Backoff) -> Result<(
         timeout_seconds: Some(WATCH_SECONDS),
     };
     let request = watch.selection.request();
-    let begun = timeout(LIST_PATIENCE, api.watch(&request, &options)).await.map_err(|_| silent())?;
+    let form = if watch.selection.metadata_only { Form::Metadata } else { Form::Whole };
+    let begun = timeout(LIST_PATIENCE, api.watch(&request, &options, form)).await.map_err(|_| silent())?;
     let mut lines = begun.map_err(broken)?;
+    let reader = Reader::of(watch);
     watch.state.set_error(None);
     let started = Instant::now();
     while let Some(line) = timeout(WATCH_PATIENCE, lines.next()).await.map_err(|_| silent())? {
-        let event = events::event(&line.map_err(broken)?, &watch.kind).map_err(unreadable)?;
+        let event = reader.event(&line.map_err(broken)?).map_err(unreadable)?;
         perform(watch, event)?;
         backoff.reset();
     }

@@ -3,6 +3,7 @@
 mod backoff;
 mod events;
 mod follow;
+mod selection;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -12,73 +13,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use serde_json::Value;
 use windlass::model::selector::{FieldSelector, LabelSelector};
-use windlass::model::{Key, Request, ResourceId, Verb};
-use windlass::{KindInfo, ObjectRef};
+use windlass::model::{Key, ResourceId};
+use windlass::{KindInfo, ObjectRef, only_metadata};
 
 use crate::api::Api;
 use crate::cache::{Cache, Change, Head, Source};
 
 pub(crate) use backoff::Backoff;
 pub(crate) use follow::follow;
+pub use selection::Selection;
 pub(crate) use state::StateCell;
 pub use state::WatchState;
-
-/// Which objects a watch is about.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Selection {
-    /// Group, version and plural.
-    pub resource: ResourceId,
-    /// One namespace; `None` for all, and for cluster-scoped kinds.
-    pub namespace: Option<String>,
-    /// A label selector, as written.
-    pub labels: Option<String>,
-    /// A field selector, as written.
-    pub fields: Option<String>,
-}
-
-impl Selection {
-    /// All objects of a kind, in one namespace or in all.
-    pub fn whole(kind: &KindInfo, namespace: Option<&str>) -> Self {
-        let namespace = namespace.filter(|_| kind.namespaced).map(str::to_owned);
-        Selection { resource: kind.resource.clone(), namespace, labels: None, fields: None }
-    }
-
-    /// The list request of these objects.
-    pub(crate) fn request(&self) -> Request {
-        let namespace = self.namespace.as_deref().unwrap_or_default();
-        let mut request = Request::new(Verb::List, self.resource.clone()).in_namespace(namespace);
-        request.options.label_selector.clone_from(&self.labels);
-        request.options.field_selector.clone_from(&self.fields);
-        request
-    }
-
-    /// Whether nothing but the namespace restricts it.
-    fn is_whole(&self) -> bool {
-        self.labels.is_none() && self.fields.is_none()
-    }
-
-    fn covers(&self, resource: &ResourceId, namespace: Option<&str>) -> bool {
-        let everywhere = self.namespace.is_none();
-        self.resource == *resource
-            && self.is_whole()
-            && (everywhere || (namespace.is_some() && self.namespace.as_deref() == namespace))
-    }
-}
-
-impl std::fmt::Display for Selection {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let ResourceId { group, plural, .. } = &self.resource;
-        f.write_str(plural)?;
-        if !group.is_empty() {
-            write!(f, ".{group}")?;
-        }
-        if let Some(namespace) = &self.namespace {
-            write!(f, " in namespace {namespace}")?;
-        }
-        let selectors = self.labels.iter().chain(&self.fields);
-        selectors.into_iter().try_for_each(|selector| write!(f, " with {selector}"))
-    }
-}
 
 /// What changed about one object, for those who may have to act on it.
 pub(crate) struct News {
@@ -142,6 +87,28 @@ impl Watch {
         }
     }
 
+    /// What is kept of an object.
+    fn kept_text(&self, object: &Value, text: &Arc<str>) -> Arc<str> {
+        if self.selection.metadata_only { only_metadata(object).to_string().into() } else { Arc::clone(text) }
+    }
+
+    /// Tells somebody from now on.
+    pub(crate) fn listen(&self, listener: Arc<dyn Listener>) {
+        self.listeners.write().unwrap_or_else(PoisonError::into_inner).push(listener);
+    }
+
+    /// Whether this tells all that another watch would tell.
+    fn covers(&self, other: &Watch) -> bool {
+        let (this, that) = (&self.selection, &other.selection);
+        // What is selected by fields cannot be told from metadata afterwards.
+        let tells_enough = !this.metadata_only || (that.metadata_only && other.fields.is_everything());
+        this == that
+            || (tells_enough
+                && this.reaches(&that.resource, that.namespace.as_deref())
+                && other.labels.is_within(&self.labels)
+                && other.fields.is_within(&self.fields))
+    }
+
     /// Whether an object is among those that this watch is about.
     fn selects(&self, object: &Value) -> bool {
         let namespace = windlass::model::object::namespace(object);
@@ -171,26 +138,26 @@ impl Watches {
         &self.api
     }
 
-    /// The watch of a selection, made if there is none. It does nothing until it is followed.
+    /// A watch that tells of a selection, and perhaps of more: made, if there is none yet. It does nothing until it is
+    /// followed. Objects are found by the values of some labels.
     ///
     /// # Errors
     /// When a selector cannot be read.
-    pub(crate) fn add(
+    pub(crate) fn open<'a>(
         &self,
         kind: &KindInfo,
         selection: Selection,
-        listener: Arc<dyn Listener>,
+        indexed: impl Iterator<Item = &'a str>,
     ) -> Result<Arc<Watch>, String> {
+        let wanted = Watch::new(kind.clone(), selection)?;
         let mut watches = self.lock();
-        let watch = match watches.get(&selection) {
-            Some(known) => Arc::clone(known),
-            None => {
-                let made = Arc::new(Watch::new(kind.clone(), selection.clone())?);
-                watches.insert(selection, Arc::clone(&made));
-                made
-            }
-        };
-        watch.listeners.write().unwrap_or_else(PoisonError::into_inner).push(listener);
+        let known = watches.values().find(|known| known.covers(&wanted)).cloned();
+        let watch = known.unwrap_or_else(|| {
+            let made = Arc::new(wanted);
+            watches.insert(made.selection.clone(), Arc::clone(&made));
+            made
+        });
+        indexed.for_each(|label| watch.cache.index(label));
         Ok(watch)
     }
 
@@ -206,9 +173,40 @@ impl Watches {
 
     /// A watch that has told all there is of a kind, in a namespace or (`None`) in all.
     pub(crate) fn covering(&self, resource: &ResourceId, namespace: Option<&str>) -> Option<Arc<Watch>> {
+        self.synced(resource, namespace, |watch| watch.selection.is_whole())
+    }
+
+    /// A watch that has told all that selectors select of a kind, in a namespace or (`None`) in all.
+    pub(crate) fn covering_selection(
+        &self,
+        resource: &ResourceId,
+        namespace: Option<&str>,
+        labels: &LabelSelector,
+        fields: &FieldSelector,
+    ) -> Option<Arc<Watch>> {
+        let covers = |watch: &Watch| {
+            let Watch { labels: wider, fields: more, selection, .. } = watch;
+            !selection.metadata_only && labels.is_within(wider) && fields.is_within(more)
+        };
+        self.synced(resource, namespace, covers)
+    }
+
+    /// A watch that knows an object, though perhaps not all others.
+    pub(crate) fn knowing(&self, resource: &ResourceId, place: &ObjectRef) -> Option<Arc<Watch>> {
+        let namespace = Some(place.namespace.as_str()).filter(|namespace| !namespace.is_empty());
+        let knows = |watch: &Watch| !watch.selection.metadata_only && watch.cache.get(place).is_some();
+        self.synced(resource, namespace, knows)
+    }
+
+    fn synced(
+        &self,
+        resource: &ResourceId,
+        namespace: Option<&str>,
+        wanted: impl Fn(&Watch) -> bool,
+    ) -> Option<Arc<Watch>> {
         let watches = self.lock();
-        let covering = watches.values().find(|watch| watch.selection.covers(resource, namespace));
-        covering.filter(|watch| watch.state.is_synced()).cloned()
+        let mut reaching = watches.values().filter(|watch| watch.selection.reaches(resource, namespace));
+        reaching.find(|watch| watch.state.is_synced() && wanted(watch)).cloned()
     }
 
     /// An own write was answered with this object: whoever reads from now on sees it. Returns the text under which it
@@ -220,15 +218,21 @@ impl Watches {
         watches.peek()?;
         let text: Arc<str> = text.into();
         for watch in watches {
-            let head = Head::read(&text).ok()?;
-            let change = if head.is_last || !watch.selects(object) {
+            let head = Head::read(&text, &watch.cache.indexed()).ok()?;
+            let change = if head.is_last {
                 watch.cache.delete_own(&head.place, Some(&head.uid))
+            } else if !watch.selects(object) {
+                watch.cache.unselect_own(&head)
             } else {
-                watch.cache.put(head, Arc::clone(&text), Source::OwnWrite)
+                watch.cache.put(head, watch.kept_text(object, &text), Source::OwnWrite)
             };
-            if let Some(change) = change {
-                let after = change.after.is_some().then(|| Arc::clone(object));
-                watch.announce_as(&change, after, false);
+            match change {
+                Some(change) if watch.selection.metadata_only => watch.announce(&change, false),
+                Some(change) => {
+                    let after = change.after.is_some().then(|| Arc::clone(object));
+                    watch.announce_as(&change, after, false);
+                }
+                None => {}
             }
         }
         Some(text)

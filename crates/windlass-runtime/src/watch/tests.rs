@@ -85,7 +85,8 @@ async fn followed(script: Script) -> (Vec<String>, WatchState) {
     let kind = kind();
     let diary = Arc::new(Diary::default());
     let listener: Arc<dyn Listener> = Arc::<Diary>::clone(&diary);
-    let watch = watches.add(&kind, Selection::whole(&kind, None), listener).expect("no selector");
+    let watch = watches.open(&kind, Selection::whole(&kind, None), std::iter::empty()).expect("no selector");
+    watch.listen(listener);
     let over = async {
         while asked.lock().expect("nobody panicked").len() < script.len() {
             tokio::time::sleep(Duration::from_secs(1)).await;
@@ -137,8 +138,7 @@ async fn a_server_that_says_nothing_is_asked_again() {
     let (api, asked) = scripted(&Vec::new());
     let kind = kind();
     let watches = Watches::new(api.clone());
-    let watch =
-        watches.add(&kind, Selection::whole(&kind, None), Arc::new(Diary::default())).expect("no selector");
+    let watch = watches.open(&kind, Selection::whole(&kind, None), std::iter::empty()).expect("no selector");
     tokio::select! {
         () = follow(&api, &watch) => {}
         () = tokio::time::sleep(Duration::from_secs(300)) => {}

@@ -5,3 +5,4 @@ mod parents;
 mod recordings;
 mod reports;
 mod rules;
+mod triggers;

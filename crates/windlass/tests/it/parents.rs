@@ -185,7 +185,7 @@ fn only_a_watched_object_makes_a_missing_parent() {
     };
     let output = local.cluster.store().get(&key("configmaps", "out")).unwrap();
     let causes = |key: &Key, object: &Value| {
-        declaration.triggers(key, object).iter().map(|t| t.cause).collect::<Vec<_>>()
+        declaration.triggers(key, Some(object), None).iter().map(|t| t.cause).collect::<Vec<_>>()
     };
     assert_eq!(causes(&key("configmaps", "out"), &output), [Cause::Output]);
     assert_eq!(causes(&key("gadgets", "g"), &gadget(&local).unwrap()), [Cause::Parent]);

@@ -151,5 +151,6 @@ fn cause(cause: Cause) -> &'static str {
         Cause::Parent => "parent",
         Cause::Output => "output",
         Cause::Watched => "watched",
+        Cause::Source => "source",
     }
 }

@@ -119,7 +119,7 @@ fn kinds(controllers: &[Controller]) -> BTreeMap<ResourceId, Needed> {
     for declaration in controllers.iter().map(Controller::declaration) {
         add(declaration.parent(), declaration.keeps_status());
         declaration.outputs().iter().for_each(|output| add(&output.kind, false));
-        declaration.watched().iter().for_each(|watch| add(&watch.kind, false));
+        declaration.watched().for_each(|watch| add(&watch.kind, false));
     }
     kinds
 }

@@ -1,23 +1,28 @@
 //! What a machine says about itself before it runs: its name, its outputs, its triggers.
 
+mod owner;
+mod trigger;
+mod watch;
+mod watching;
+
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 use windlass_model::{Key, object};
 
 use crate::kind::{Kind, KindInfo, ObjectRef, from_value};
 
+pub use owner::{CONTROLLER_LABEL, OWNER_ANNOTATION, OWNER_LABEL, owner_label};
+pub use trigger::{Cause, Trigger};
+use watch::Role;
+pub use watch::{Watch, only_metadata};
+pub use watching::{Watching, watching, watching_metadata};
+
 /// The domain of all labels, annotations and finalizers that the framework sets.
 const DOMAIN: &str = "windlass.dev";
 /// While a parent carries this annotation (other than `false`), its controller does nothing to it.
 pub const SUSPEND_ANNOTATION: &str = "windlass.dev/suspend";
-/// On every output that can be found again: its parent, as [`owner_label`] writes it.
-pub const OWNER_LABEL: &str = "windlass.dev/owner";
-/// On every output that can be found again: the controller that made it.
-pub const CONTROLLER_LABEL: &str = "windlass.dev/controller";
-/// On outputs that have no owner reference: the controller and its parent, as `controller/namespace/name`, so
-/// that events find the parent and the parent finds its output.
-pub const OWNER_ANNOTATION: &str = "windlass.dev/owner";
 
 /// What a machine says about itself. Filled in by [`Machine::declare`](crate::Machine::declare).
 #[derive(Clone)]
@@ -27,9 +32,13 @@ pub struct Declaration {
     /// The kind that it reconciles.
     pub(crate) parent: KindInfo,
     pub(crate) outputs: Vec<OutputKind>,
-    pub(crate) watches: Vec<Watch>,
+    /// That of the parents comes first.
+    watches: Vec<Watch>,
     pub(crate) create_missing: Option<CreateMissing>,
+    pub(crate) resync: Option<Duration>,
     keeps_status: bool,
+    /// What cannot be meant so.
+    wrong: Vec<String>,
 }
 
 /// A kind of object that a machine may ensure.
@@ -41,35 +50,6 @@ pub struct OutputKind {
     pub anywhere: bool,
 }
 
-/// A kind whose changes trigger reconciles.
-#[derive(Clone)]
-pub struct Watch {
-    /// The kind.
-    pub kind: KindInfo,
-    map: MapToParents,
-}
-
-/// Why a reconcile of a parent is due.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Trigger {
-    /// The parent.
-    pub parent: ObjectRef,
-    /// What changed.
-    pub cause: Cause,
-}
-
-/// What changed when a reconcile is due.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Cause {
-    /// The parent itself.
-    Parent,
-    /// One of its outputs.
-    Output,
-    /// Something that the machine watches. Only this can make a parent that does not exist.
-    Watched,
-}
-
-type MapToParents = Arc<dyn Fn(&Value) -> Vec<ObjectRef> + Send + Sync>;
 type CreateMissing = Arc<dyn Fn(&ObjectRef) -> Value + Send + Sync>;
 
 impl Declaration {
@@ -78,11 +58,13 @@ impl Declaration {
         let keeps_status = parent.resource.group.contains('.') && !parent.resource.group.ends_with(".k8s.io");
         Declaration {
             name,
+            watches: vec![Watch::whole(parent.clone(), Role::Parent)],
             parent,
             outputs: Vec::new(),
-            watches: Vec::new(),
             create_missing: None,
+            resync: None,
             keeps_status,
+            wrong: Vec::new(),
         }
     }
 
@@ -114,9 +96,48 @@ impl Declaration {
         &mut self,
         map: impl Fn(&K) -> Vec<ObjectRef> + Send + Sync + 'static,
     ) -> &mut Self {
+        self.watch(watching(), map)
+    }
+
+    /// The same, with more to say about which objects are watched, how much of them, and which changes count: see
+    /// [`watching`] and [`watching_metadata`].
+    pub fn watch<K: Kind>(
+        &mut self,
+        watching: Watching<K>,
+        map: impl Fn(&K) -> Vec<ObjectRef> + Send + Sync + 'static,
+    ) -> &mut Self {
         let map =
             Arc::new(move |value: &Value| from_value::<K>(value).map_or(Vec::new(), |object| map(&object)));
-        self.watches.push(Watch { kind: K::kind_info(), map });
+        let watch = watching.read(Role::Further(map), &mut self.wrong);
+        self.watches.push(watch);
+        self
+    }
+
+    /// Which parents are reconciled, and which of their changes count; all, if nothing is said.
+    ///
+    /// Nothing at all is done to a parent that is not selected, even if it was before: its outputs stay, and so does a
+    /// finalizer. Whatever counts, a parent is reconciled when its deletion begins and when it is suspended or no longer
+    /// so.
+    pub fn parents<K: Kind>(&mut self, watching: Watching<K>) -> &mut Self {
+        let watch = watching.read(Role::Parent, &mut self.wrong);
+        let (kind, parent) = (watch.kind.qualified(), self.parent.qualified());
+        if watch.kind.resource != self.parent.resource {
+            self.wrong.push(format!("parents(..) is about {kind}, but the parents are of the kind {parent}"));
+        } else if watch.metadata_only {
+            self.wrong.push(format!(
+                "parents(..) asks for the metadata of {parent} only, but a reconcile needs all"
+            ));
+        }
+        self.watches[0] = watch;
+        self
+    }
+
+    /// Looks at every parent again when so much time has passed since its last run, even if nothing has changed.
+    ///
+    /// A run that failed for good is not repeated by this, and one that says itself when to look again is by then at
+    /// the latest.
+    pub fn resync(&mut self, interval: Duration) -> &mut Self {
+        self.resync = Some(interval);
         self
     }
 
@@ -138,7 +159,10 @@ impl Declaration {
         let anywhere = anywhere || (self.parent.namespaced && !kind.namespaced);
         match self.outputs.iter_mut().find(|known| known.kind.resource == kind.resource) {
             Some(known) => known.anywhere |= anywhere,
-            None => self.outputs.push(OutputKind { kind, anywhere }),
+            None => {
+                self.watches.push(Watch::whole(kind.clone(), Role::Output));
+                self.outputs.push(OutputKind { kind, anywhere });
+            }
         }
         self
     }
@@ -158,9 +182,19 @@ impl Declaration {
         &self.outputs
     }
 
-    /// The further kinds that trigger it.
-    pub fn watched(&self) -> &[Watch] {
+    /// All that triggers it: the watch of its parents, then those of its outputs and of whatever else it asked for.
+    pub fn all_watches(&self) -> &[Watch] {
         &self.watches
+    }
+
+    /// What it asked to watch beside its parents and outputs.
+    pub fn watched(&self) -> impl Iterator<Item = &Watch> {
+        self.watches.iter().filter(|watch| watch.is_further())
+    }
+
+    /// Whether a parent is among those that are reconciled.
+    pub fn selects_parent(&self, parent: &Value) -> bool {
+        self.watches[0].selects(parent)
     }
 
     /// Whether conditions and inventory are written to the parent's status. Parents of built-in kinds have no
@@ -174,13 +208,10 @@ impl Declaration {
         self.create_missing.is_some()
     }
 
-    /// What an output without an owner reference says about its parent.
-    pub(crate) fn owner_annotation(&self, parent: &ObjectRef) -> String {
-        format!("{}/{parent}", self.name)
-    }
-
-    /// Panics if the name cannot be part of a label, a field manager and a finalizer.
-    pub(crate) fn check_name(&self) {
+    /// Panics if the name cannot be part of a label, a field manager and a finalizer, or a selector cannot be read.
+    pub(crate) fn check(&self) {
+        let wrong = self.wrong.join("; ");
+        assert!(wrong.is_empty(), "the declaration of {} cannot be used: {wrong}", self.name);
         let errors = windlass_model::metadata::names::is_dns1123_label(&self.name);
         assert!(
             errors.is_empty(),
@@ -205,63 +236,54 @@ impl Declaration {
         self.outputs.iter().any(|output| output.anywhere)
     }
 
-    /// The reconciles that a change of an object makes due: of the object itself, of its owner, and of what a
-    /// watch maps it to.
-    pub fn triggers(&self, key: &Key, object: &Value) -> Vec<Trigger> {
+    /// The reconciles that a change of an object makes due, from what it was to what it is: of the object itself, of
+    /// its owner, and of what a watch maps it to.
+    pub fn triggers(&self, key: &Key, before: Option<&Value>, after: Option<&Value>) -> Vec<Trigger> {
         let is = |kind: &KindInfo| *kind.resource.group == *key.group && *kind.resource.plural == *key.plural;
         let mut triggers = Vec::new();
-        let mut add = |parents: Vec<ObjectRef>, cause| {
-            triggers.extend(parents.into_iter().map(|parent| Trigger { parent, cause }));
-        };
-        if is(&self.parent) {
-            add(vec![ObjectRef::of(object)], Cause::Parent);
-        }
-        if self.outputs.iter().any(|output| is(&output.kind)) {
-            add(self.owners_of(object), Cause::Output);
-        }
         for watch in self.watches.iter().filter(|watch| is(&watch.kind)) {
-            add((watch.map)(object), Cause::Watched);
+            let before = before.and_then(|object| watch.tells(object));
+            let after = after.and_then(|object| watch.tells(object));
+            triggers.extend(self.triggers_from(watch, before.as_deref(), after.as_deref()));
         }
         triggers.sort();
         triggers.dedup();
         triggers
     }
 
-    /// The parents that an output names, by owner reference or by annotation.
-    fn owners_of(&self, output: &Value) -> Vec<ObjectRef> {
-        let owners = object::owner_references(output).iter().filter(|owner| self.is_parent_kind(owner));
-        let namespace = if self.parent.namespaced { object::namespace(output) } else { "" };
-        let named = owners.filter_map(|owner| Some(ObjectRef::new(namespace, owner["name"].as_str()?)));
-        let annotated = object::annotation(output, OWNER_ANNOTATION)
-            .and_then(|owner| owner.strip_prefix(self.name.as_str())?.strip_prefix('/'))
-            .map(|parent| parent.split_once('/').unwrap_or(("", parent)))
-            .map(|(namespace, name)| ObjectRef::new(namespace, name));
-        named.chain(annotated).collect()
+    /// The reconciles that a change makes due which one watch (see [`Declaration::all_watches`]) tells of. What the
+    /// watch does not select must be left out by the caller, as a server does.
+    pub fn triggers_from(
+        &self,
+        watch: &Watch,
+        before: Option<&Value>,
+        after: Option<&Value>,
+    ) -> Vec<Trigger> {
+        if let (Some(old), Some(new)) = (before, after)
+            && object::uid(old) != object::uid(new)
+        {
+            // One object went and another of the same name came: whoever asks what changed must not compare the two.
+            let mut triggers = self.triggers_from(watch, before, None);
+            triggers.extend(self.triggers_from(watch, None, after));
+            return triggers;
+        }
+        let sides = || before.into_iter().chain(after);
+        if sides().next().is_none() || !watch.counts(before, after) {
+            return Vec::new();
+        }
+        let concerned = |object: &Value| match &watch.role {
+            Role::Parent => (vec![ObjectRef::of(object)], Cause::Parent),
+            Role::Output => (self.owners_of(object), Cause::Output),
+            Role::Further(map) => (map(object), Cause::Watched),
+        };
+        let with_cause = |(parents, cause): (Vec<ObjectRef>, Cause)| {
+            parents.into_iter().map(move |parent| Trigger { parent, cause })
+        };
+        let mut triggers: Vec<Trigger> = sides().map(concerned).flat_map(with_cause).collect();
+        triggers.sort();
+        triggers.dedup();
+        triggers
     }
-
-    /// Whether an owner reference names an object of the parent's kind.
-    pub(crate) fn is_parent_kind(&self, owner: &Value) -> bool {
-        let (group, _) = object::split_api_version(owner["apiVersion"].as_str().unwrap_or(""));
-        owner["kind"] == self.parent.kind.as_str() && group == self.parent.resource.group
-    }
-}
-
-/// `namespace.name` of a parent as a label value. A namespace has no dot, so this is unambiguous; what is longer
-/// than a label value may be is cut and told apart by a hash.
-pub fn owner_label(parent: &ObjectRef) -> String {
-    const MAX_BYTES: usize = 63;
-    let full = if parent.namespace.is_empty() {
-        parent.name.clone()
-    } else {
-        format!("{}.{}", parent.namespace, parent.name)
-    };
-    if full.len() <= MAX_BYTES {
-        return full;
-    }
-    let hash = full.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
-    format!("{}-{hash:016x}", full.get(..MAX_BYTES - 17).unwrap_or_default())
 }
 
 /// `TwoConfigMaps` (with whatever path stands before it) as `two-config-maps`.
@@ -286,16 +308,5 @@ mod tests {
     fn names_a_controller_after_its_type() {
         assert_eq!(kebab_case("my_crate::TwoConfigMaps"), "two-config-maps");
         assert_eq!(kebab_case("a::Generic<b::C>"), "generic");
-    }
-
-    #[test]
-    fn owner_labels_fit_and_differ() {
-        assert_eq!(owner_label(&ObjectRef::new("default", "a.b")), "default.a.b");
-        assert_eq!(owner_label(&ObjectRef::new("", "a")), "a");
-        let long = "x".repeat(200);
-        let one = owner_label(&ObjectRef::new("ns", &format!("{long}1")));
-        let two = owner_label(&ObjectRef::new("ns", &format!("{long}2")));
-        assert_eq!(one.len(), 63);
-        assert_ne!(one, two);
     }
 }
