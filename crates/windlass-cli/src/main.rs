@@ -4,6 +4,7 @@ mod check;
 mod controllers;
 mod demo;
 mod graph;
+mod logs;
 mod manifests;
 mod plan;
 mod replay;

@@ -8,17 +8,20 @@ use clap::Args;
 use web_app::{Dns, HttpDns};
 use windlass_runtime::Manager;
 use windlass_runtime::operations::leader::{LeaderSettings, Timing};
+use windlass_runtime::operations::telemetry::Telemetry;
 
-use crate::controllers;
+use crate::{controllers, logs};
 
 /// Run bundled controllers on the cluster of the current kubeconfig or, in a pod, of its account.
 ///
-/// Everything is logged to standard error. SIGTERM and Ctrl-C let active reconciles finish.
+/// Everything is logged to standard error; WINDLASS_LOG says how much. Traces go to the collector that
+/// OTEL_EXPORTER_OTLP_ENDPOINT names, if it is set. SIGTERM and Ctrl-C let active reconciles finish.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   windlass serve --write-kubeconfig kubeconfig &
   KUBECONFIG=kubeconfig windlass run two-configmaps
-  windlass run web-app --dns http://127.0.0.1:8053 --endpoints 127.0.0.1:8080 --namespace default")]
+  windlass run web-app --dns http://127.0.0.1:8053 --endpoints 127.0.0.1:8080 --namespace default
+  OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 windlass run two-configmaps")]
 pub(crate) struct RunArguments {
     /// Controllers; all if none is given.
     names: Vec<String>,
@@ -58,14 +61,22 @@ fn lease(text: &str) -> Result<Lease, String> {
 }
 
 pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
-    crate::serve::start_logs(arguments.json_logs);
-    let manager = manager(arguments)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .context("cannot start the threads of the manager")?;
-    runtime.block_on(manager.run())?;
+    runtime.block_on(run_until_told(arguments))?;
     Ok(ExitCode::SUCCESS)
+}
+
+async fn run_until_told(arguments: &RunArguments) -> anyhow::Result<()> {
+    let traces = Telemetry::from_environment("windlass")?;
+    logs::start(arguments.json_logs, traces.as_ref());
+    let ended = manager(arguments)?.run().await;
+    if let Some(traces) = traces {
+        traces.shutdown().await;
+    }
+    Ok(ended?)
 }
 
 fn manager(arguments: &RunArguments) -> anyhow::Result<Manager> {

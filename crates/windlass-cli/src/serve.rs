@@ -74,21 +74,13 @@ pub(crate) fn run(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
     if let Some(folder) = &arguments.check {
         return check(folder);
     }
-    start_logs(arguments.json_logs);
+    crate::logs::start(arguments.json_logs, None);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .context("cannot start the threads of the server")?;
     runtime.block_on(serve(arguments))?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// To standard error, so that standard output stays what scripts expect.
-pub(crate) fn start_logs(json: bool) {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("WINDLASS_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
-    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
-    if json { logs.json().init() } else { logs.with_target(false).init() }
 }
 
 async fn serve(arguments: &ServeArguments) -> anyhow::Result<()> {

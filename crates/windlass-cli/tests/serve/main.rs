@@ -13,3 +13,5 @@ mod plans;
 mod python;
 mod rbac;
 mod served;
+mod started;
+mod traces;

@@ -1,7 +1,7 @@
 //! Controllers deployed by their own manifests: the rights that these give are enough, and no others are there.
 
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::authentication::v1::TokenRequest;
@@ -16,6 +16,7 @@ use web_app::{WebApp, web_app};
 
 use crate::patience::eventually;
 use crate::served::Served;
+use crate::started::Started;
 
 fn windlass(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_windlass")).args(arguments).output().expect("it runs");
@@ -51,16 +52,6 @@ async fn kubeconfig_of_account(served: &Served, client: &Client, file: &Path) {
     let mut config: Value = serde_saphyr::from_str(&text).expect("YAML");
     config["users"][0]["user"] = json!({ "token": token });
     std::fs::write(file, config.to_string()).expect("it is written");
-}
-
-/// A process that is killed when the test ends.
-struct Started(Child);
-
-impl Drop for Started {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 async fn is_ready(apps: &Api<WebApp>) -> bool {

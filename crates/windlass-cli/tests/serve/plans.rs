@@ -22,7 +22,7 @@ fn text(output: &[u8]) -> String {
 }
 
 /// A server that knows pairs.
-async fn served() -> (Served, kube::Client) {
+pub(crate) async fn served_with_pairs() -> (Served, kube::Client) {
     let served = Served::start(&[]);
     let client = served.client().await;
     let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
@@ -40,7 +40,7 @@ fn write(folder: &Path, name: &str, content: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plan_of_a_file_and_of_an_object() {
-    let (served, client) = served().await;
+    let (served, client) = served_with_pairs().await;
     let folder = tempfile::tempdir().expect("a folder");
     let file = "apiVersion: example.windlass.dev/v1\nkind: Pair\nmetadata: {name: a}\nspec: {value: v}\n";
     let file = write(folder.path(), "pair.yaml", file);
@@ -65,7 +65,7 @@ async fn a_plan_of_a_file_and_of_an_object() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_recorded_reconcile_is_run_again() {
-    let (served, client) = served().await;
+    let (served, client) = served_with_pairs().await;
     let manager = windlass_runtime::Manager::new().client(client.clone()).preflight(false);
     let running = manager.controller(TwoConfigMaps).start().await.expect("it starts");
     let pairs: Api<Pair> = Api::namespaced(client, "default");
