@@ -24,6 +24,8 @@ use windlass_check::engine::Options;
 use bundled::Bundled;
 use finding::{Finding, Verdict};
 
+use crate::output::OutputArguments;
+
 /// The exit code for what could not be started.
 pub(crate) const BAD_USAGE: u8 = 2;
 /// Checks give up, undecided, after so many states unless told otherwise.
@@ -35,9 +37,9 @@ const MAX_STATES: usize = 20_000_000;
 /// everything holds, 1 if something is violated, 2 for bad usage, 3 if something could not be decided.
 #[derive(Args, Debug, Default)]
 #[command(after_help = "Examples:
-  windlass check                                      check everything
-  windlass check second-first --trace-dir traces      see a mistake being found, and keep its trace
-  windlass check two-configmaps --memory 2G --json    within bounds, for a tool")]
+  windlass check                                             check everything
+  windlass check second-first --trace-dir traces             see a mistake being found, and keep its trace
+  windlass check two-configmaps --memory 2G --output json    within bounds, for a tool")]
 pub(crate) struct CheckArguments {
     /// The checks to run; `--list` names them.
     #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(bundled::all().into_iter().map(|known| known.name)), hide_possible_values = true)]
@@ -45,9 +47,8 @@ pub(crate) struct CheckArguments {
     /// Only list the checks.
     #[arg(long)]
     list: bool,
-    /// Print JSON, for tools.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArguments,
     /// How many threads work; all cores if not given.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     threads: Option<usize>,
@@ -85,7 +86,7 @@ fn at_least_one(text: &str) -> Result<usize, String> {
 pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
     let mut out = io::stdout().lock();
     if arguments.list {
-        list(&mut out, &bundled::all(), arguments.json)?;
+        list(&mut out, &bundled::all(), arguments.output.is_json())?;
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(folder) = &arguments.trace_dir {
@@ -133,13 +134,13 @@ fn check_all(
             false => check_one(bundled, arguments, stop)?,
         };
         worst = worst.max(finding.verdict);
-        if arguments.json {
+        if arguments.output.is_json() {
             documents.push(finding.to_json());
         } else {
             writeln!(out, "{finding}")?;
         }
     }
-    if arguments.json {
+    if arguments.output.is_json() {
         let all =
             json!({ "windlass": env!("CARGO_PKG_VERSION"), "verdict": worst.word(), "checks": documents });
         writeln!(out, "{all:#}")?;

@@ -6,6 +6,7 @@ mod demo;
 mod graph;
 mod logs;
 mod manifests;
+mod output;
 mod plan;
 mod replay;
 mod run;

@@ -13,6 +13,7 @@ use windlass::{Controller, ObjectRef, Verdict};
 use windlass_runtime::{Api, Plan, Planner};
 
 use crate::controllers;
+use crate::output::OutputArguments;
 
 /// The exit code of `--exit-code` when something would be different.
 const DIFFERENT: u8 = 2;
@@ -44,9 +45,8 @@ pub(crate) struct PlanArguments {
     /// End with 2 if an object would be different.
     #[arg(long)]
     exit_code: bool,
-    /// Print JSON, for tools.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArguments,
 }
 
 /// The parent to plan for.
@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let plan = runtime.context("the runtime cannot start")?.block_on(make(arguments, parent, &controller))?;
     let mut out = std::io::stdout().lock();
-    if arguments.json {
+    if arguments.output.is_json() {
         writeln!(out, "{:#}", plan.to_value())?;
     } else {
         write!(out, "{plan}")?;

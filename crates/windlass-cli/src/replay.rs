@@ -11,6 +11,7 @@ use windlass_check::{Counterexample, Replayed};
 
 use crate::check::bundled;
 use crate::controllers;
+use crate::output::OutputArguments;
 
 /// Try again what was saved: a counterexample of a check, or a reconcile of a running controller.
 ///
@@ -27,9 +28,8 @@ use crate::controllers;
 pub(crate) struct ReplayArguments {
     /// A .json file that `windlass check --trace-dir DIR` or a running controller has left.
     file: PathBuf,
-    /// Print JSON, for tools.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArguments,
 }
 
 /// Runs the command.
@@ -60,7 +60,7 @@ fn reconcile(arguments: &ReplayArguments, text: &str) -> anyhow::Result<ExitCode
         );
     };
     let replayed = recording::replay(&known.controller, &recording);
-    if arguments.json {
+    if arguments.output.is_json() {
         println!("{:#}", json!(replayed));
     } else {
         let Recording { controller, target, at, causes, .. } = &recording;
@@ -92,7 +92,7 @@ fn counterexample(arguments: &ReplayArguments) -> anyhow::Result<ExitCode> {
         Replayed::Diverged { .. } => ("diverged", 3),
         Replayed::Undecided { .. } => ("undecided", 3),
     };
-    if arguments.json {
+    if arguments.output.is_json() {
         println!("{:#}", json!({ "replayed": word, "message": replayed.to_string() }));
     } else {
         print!("{counterexample}\n{replayed}");

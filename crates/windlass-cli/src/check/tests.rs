@@ -101,7 +101,7 @@ fn limits_and_interruptions_leave_it_undecided() {
 
 #[test]
 fn tools_get_one_document() {
-    let arguments = CheckArguments { json: true, ..arguments() };
+    let arguments = CheckArguments { output: OutputArguments::JSON, ..arguments() };
     let (_, text) = checked(&[&RIGHT, &WRONG], &arguments, false);
     let all: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(all["verdict"], "violated");
