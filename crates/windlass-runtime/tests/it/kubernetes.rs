@@ -3,7 +3,7 @@
 use conformance::kubernetes::Kubernetes;
 
 use crate::support::client_of;
-use crate::{contests, scenarios};
+use crate::{contests, declared, scenarios};
 
 #[tokio::test]
 async fn all_scenarios() {
@@ -12,5 +12,6 @@ async fn all_scenarios() {
     let client = client_of(&kubernetes.kubeconfig()).await;
     scenarios::all(&client).await;
     contests::all(&client).await;
+    declared::all(&client).await;
     tokio::task::spawn_blocking(move || drop(kubernetes)).await.expect("it ends");
 }

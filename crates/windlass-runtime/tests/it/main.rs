@@ -3,6 +3,7 @@
 //! Scenarios that need nothing but a client run on both.
 
 mod contests;
+mod declared;
 mod faults;
 mod kubernetes;
 mod leaders;

@@ -43,10 +43,21 @@ impl Rig {
         self.until_idle().await;
     }
 
+    /// How many triggers of a cause were counted.
+    pub(crate) fn trigger_count(&self, cause: &str) -> u64 {
+        let label = format!("cause=\"{cause}\"");
+        self.sum_where("windlass_trigger_total", &label)
+    }
+
     /// The sum over all series of a name.
     pub(crate) fn sum_of(&self, name: &str) -> u64 {
+        self.sum_where(name, "")
+    }
+
+    /// The sum over all series of a name that have a label.
+    fn sum_where(&self, name: &str, label: &str) -> u64 {
         let text = self.running.handle().metrics().text();
-        let series = text.lines().filter(|line| {
+        let series = text.lines().filter(|line| line.contains(label)).filter(|line| {
             line.strip_prefix(name).is_some_and(|rest| rest.starts_with('{') || rest.starts_with(' '))
         });
         let values = series.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok());

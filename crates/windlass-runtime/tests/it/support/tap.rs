@@ -1,10 +1,12 @@
 //! A tap on the wire: it writes down what a client sends, and can make it fail.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
+use hyper::body::Frame;
 use kube::client::Body;
 use serde_json::Value;
 use tokio::sync::watch;
@@ -66,11 +68,17 @@ struct Shared {
     sent: Mutex<Vec<Sent>>,
     rule: Mutex<Option<Rule>>,
     cuts: watch::Sender<u64>,
+    received: Arc<AtomicUsize>,
 }
 
 impl Tap {
     pub(crate) fn new() -> Self {
-        Tap(Arc::new(Shared { sent: Mutex::default(), rule: Mutex::default(), cuts: watch::Sender::new(0) }))
+        Tap(Arc::new(Shared {
+            sent: Mutex::default(),
+            rule: Mutex::default(),
+            cuts: watch::Sender::new(0),
+            received: Arc::default(),
+        }))
     }
 
     /// A client that goes through this tap.
@@ -103,6 +111,11 @@ impl Tap {
         std::mem::take(&mut *lock(&self.0.sent))
     }
 
+    /// How many bytes came back in all.
+    pub(crate) fn received(&self) -> usize {
+        self.0.received.load(Ordering::Relaxed)
+    }
+
     /// How many of what was sent are such.
     pub(crate) fn count(&self, such: impl Fn(&Sent) -> bool) -> usize {
         lock(&self.0.sent).iter().filter(|sent| such(sent)).count()
@@ -122,9 +135,12 @@ impl Shared {
         match fault {
             Fault::None if sent.is_watch() => {
                 let cuts = self.cuts.subscribe();
-                Ok(inner.send(request).await?.map(|body| until_cut(body, cuts)))
+                Ok(inner.send(request).await?.map(|body| self.counted(until_cut(body, cuts))))
             }
-            Fault::None => Ok(inner.send(request).await?.map(|body| body.map_err(Into::into).boxed_unsync())),
+            Fault::None => {
+                let whole = |body: Body| body.map_err(Into::into).boxed_unsync();
+                Ok(inner.send(request).await?.map(|body| self.counted(whole(body))))
+            }
             Fault::Answer { code, retry_after, body } => Ok(answer(code, retry_after, &body)),
             Fault::Swallowed => std::future::pending().await,
             Fault::AnswerLost => {
@@ -132,6 +148,18 @@ impl Shared {
                 std::future::pending().await
             }
         }
+    }
+}
+
+impl Shared {
+    /// A body whose bytes are counted as they come.
+    fn counted(&self, body: AnyBody) -> AnyBody {
+        let received = Arc::clone(&self.received);
+        let count = move |frame: Frame<Bytes>| {
+            received.fetch_add(frame.data_ref().map_or(0, Bytes::len), Ordering::Relaxed);
+            frame
+        };
+        body.map_frame(count).boxed_unsync()
     }
 }
 
