@@ -8,3 +8,4 @@ mod properties;
 mod reductions;
 mod regressions;
 mod things;
+mod triggers;

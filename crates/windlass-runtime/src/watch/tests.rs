@@ -163,3 +163,67 @@ async fn what_cannot_be_read_is_tried_again() {
     assert_eq!(told, ["+a*", "+b"]);
     assert_eq!(state, WatchState { synced: true, error: Some("cannot watch configmaps: no".to_owned()) });
 }
+
+/// What is told after each of some own writes, by a watch of a selection.
+fn told_of_writes(selection: Selection, writes: &[Value]) -> (Vec<String>, Vec<Arc<str>>) {
+    let (api, _) = scripted(&Vec::new());
+    let watches = Watches::new(api);
+    let watch = watches.open(&kind(), selection, std::iter::empty()).expect("a selector");
+    let diary = Arc::new(Diary::default());
+    watch.listen(Arc::<Diary>::clone(&diary));
+    for write in writes {
+        watches.wrote(&watch.selection.resource, &Arc::new(write.clone()), &write.to_string());
+    }
+    let told = diary.0.lock().expect("nobody panicked").clone();
+    let kept = watch.cache.list(None, &LabelSelector::everything());
+    (told, kept.into_iter().map(|found| found.text).collect())
+}
+
+#[tokio::test]
+async fn an_own_write_is_told_as_the_watch_will_tell_it() {
+    let with = |version, label: Option<&str>| {
+        let mut object = typed("a", version);
+        object["metadata"]["labels"] = json!(label.map(|value| json!({"net": value})));
+        object["data"] = json!({"large": "x"});
+        object
+    };
+    let writes = [with(1, None), with(2, Some("a")), with(3, Some("b")), with(4, None), with(5, Some("c"))];
+    let selective = Selection { labels: Some("net".to_owned()), ..Selection::whole(&kind(), None) };
+    let (told, kept) = told_of_writes(selective.clone(), &writes);
+    assert_eq!(told, ["+a", "+a", "-a", "+a"]);
+    assert_eq!(kept, [writes[4].to_string().into()]);
+    let (told, kept) = told_of_writes(Selection { metadata_only: true, ..selective }, &writes);
+    assert_eq!(told, ["+a", "+a", "-a", "+a"]);
+    assert_eq!(kept, [only_metadata(&writes[4]).to_string().into()]);
+    assert!(!kept[0].contains("large"));
+}
+
+#[tokio::test]
+async fn a_watch_serves_for_what_lies_within_it() {
+    let (api, _) = scripted(&Vec::new());
+    let watches = Watches::new(api);
+    let selection = |namespace: Option<&str>, labels: &str, fields: &str, metadata_only: bool| Selection {
+        labels: Some(labels.to_owned()).filter(|text| !text.is_empty()),
+        fields: Some(fields.to_owned()).filter(|text| !text.is_empty()),
+        metadata_only,
+        ..Selection::whole(&kind(), namespace)
+    };
+    let opened = |selection: Selection| {
+        let watch = watches.open(&kind(), selection, std::iter::empty()).expect("a selector");
+        watch.selection.to_string()
+    };
+    assert_eq!(opened(selection(Some("a"), "net", "", false)), "configmaps in namespace a with net");
+    assert_eq!(opened(selection(Some("a"), "net=1", "", false)), "configmaps in namespace a with net");
+    assert_eq!(opened(selection(Some("a"), "net=1", "a=b", true)), "configmaps in namespace a with net");
+    assert_eq!(opened(selection(Some("b"), "net=1", "", false)), "configmaps in namespace b with net=1");
+    assert_eq!(opened(selection(None, "net", "", true)), "metadata of configmaps with net");
+    assert_eq!(opened(selection(None, "net=1", "", true)), "metadata of configmaps with net");
+    // Fields cannot be told from metadata.
+    assert_eq!(opened(selection(None, "net", "a=b", true)), "metadata of configmaps with net with a=b");
+    assert_eq!(opened(selection(None, "net", "", false)), "configmaps with net");
+    assert_eq!(watches.all().len(), 5);
+    let order = |one: &Selection, other: &Selection| one.narrowness() < other.narrowness();
+    assert!(order(&selection(None, "", "", false), &selection(None, "", "", true)));
+    assert!(order(&selection(None, "", "", true), &selection(None, "a", "", false)));
+    assert!(order(&selection(None, "a", "", false), &selection(None, "a", "b=c", false)));
+}
