@@ -1,0 +1,273 @@
+//! A lightpeer: a member of a network that keeps a chain of blocks together with the others.
+//!
+//! [`chain`] says what a chain is and how two become one, and does no I/O; the rest brings blocks from peer to peer.
+//!
+//! - **Joining**: the peer that joins calls `ConnectNewPeer` on its contact, which records it in a network block, tells
+//!   the others, and sends the whole chain. Whatever the joining peer had already is kept, and given to the contact:
+//!   joining merges. Asking again does nothing.
+//! - **Acknowledging**: a client's block is acknowledged when it is on the disk here (with a data folder), and when all
+//!   others that are live have taken it, or at least one if some failed. So no acknowledged block is lost with any one
+//!   peer. A peer that has dropped all others acknowledges alone.
+//! - **Comparing**: on an interval each peer checks all others. A check tells who is there and a digest of what it has; if
+//!   that is not known here, the chain is fetched by the same call as for joining. Several failed checks in a row drop a
+//!   peer; it is still asked now and then, and taken back when it answers.
+
+mod block;
+pub mod chain;
+mod events;
+mod join;
+mod journal;
+mod node;
+mod roster;
+mod rounds;
+mod service;
+mod settings;
+mod spread;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::sync::broadcast;
+use tokio::task::JoinHandle;
+use tonic::transport::Server;
+use tonic::transport::server::TcpIncoming;
+
+pub use block::{Block, BlockKind, MemberRecord, Moment};
+pub use events::{Counters, Event};
+pub use join::JoinError;
+pub use journal::JournalError;
+pub use node::KeepError;
+pub use roster::Standing;
+pub use settings::PeerSettings;
+pub use spread::PersistError;
+
+use chain::{Chain, Refusal};
+use journal::Journal;
+use node::Node;
+use service::Service;
+
+use crate::wire::check_address;
+use crate::wire::health::health_server::HealthServer;
+use crate::wire::messages::lightpeer_server::LightpeerServer;
+
+/// How long open calls may take to end when a peer ends.
+const PATIENCE_AT_END: Duration = Duration::from_secs(3);
+/// Calls of one connection at the same time.
+const MAX_CALLS_PER_CONNECTION: usize = 128;
+/// A connection whose other end has vanished is noticed.
+const KEEP_ALIVE: Duration = Duration::from_secs(20);
+
+/// Why a peer does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The address to listen on cannot be had.
+    #[error("cannot listen on {address}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the system says.
+        #[source]
+        source: std::io::Error,
+    },
+    /// Others could not reach it.
+    #[error("others cannot reach {address:?}: {problem}; say how they can with an address to advertise")]
+    Advertise {
+        /// The address.
+        address: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// Its name cannot be read or kept.
+    #[error("cannot keep the name of the peer in {}", path.display())]
+    Name {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The chain on the disk cannot be used.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The blocks on the disk are no chain, or more than is allowed.
+    #[error("the blocks in the data folder cannot be used: {0}")]
+    Chain(#[from] Refusal),
+    /// The certificate or the key.
+    #[error("the certificate or its key cannot be used: {0}")]
+    Tls(String),
+}
+
+/// A member, and how it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Who it is.
+    pub record: MemberRecord,
+    /// None for the peer itself.
+    pub standing: Option<Standing>,
+}
+
+/// A running peer. It ends when it is dropped; [`Peer::shutdown`] also waits for it.
+#[derive(Debug)]
+pub struct Peer {
+    node: Arc<Node>,
+    server: Option<JoinHandle<()>>,
+    rounds: Option<JoinHandle<()>>,
+}
+
+impl Peer {
+    /// Starts a peer; it serves when this returns.
+    ///
+    /// # Errors
+    /// It cannot listen, or what it is to use makes no sense.
+    pub async fn start(settings: PeerSettings) -> Result<Peer, StartError> {
+        let listening = |source| StartError::Listen { address: settings.listen, source };
+        let listener = TcpListener::bind(settings.listen).await.map_err(listening)?;
+        let bound = listener.local_addr().map_err(listening)?;
+        let own = MemberRecord { address: advertised(&settings, bound)?, name: name(&settings)? };
+        let mut chain = Chain::new(settings.limits);
+        let mut journal = None;
+        if let Some(folder) = &settings.data {
+            let opened = Journal::open(folder)?;
+            if opened.cut > 0 {
+                tracing::warn!("cut {} bytes of a block that was never finished", opened.cut);
+            }
+            chain.adopt(opened.blocks)?;
+            journal = Some(opened.journal);
+        }
+        let mut server = server(&settings)?;
+        let node = Arc::new(Node::new(settings, own, chain, journal));
+        let (lightpeer, health) = services(&node);
+        let mut stopping = node.stopping.subscribe();
+        let stopped = async move { drop(stopping.wait_for(|stopping| *stopping).await) };
+        let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+        let serving =
+            server.add_service(lightpeer).add_service(health).serve_with_incoming_shutdown(incoming, stopped);
+        let server = tokio::spawn(async move {
+            if let Err(error) = serving.await {
+                tracing::error!("the server has failed: {error}");
+            }
+        });
+        let rounds = tokio::spawn(rounds::run(node.clone()));
+        Ok(Peer { node, server: Some(server), rounds: Some(rounds) })
+    }
+
+    /// The address that others reach it at.
+    pub fn address(&self) -> &str {
+        &self.node.own.address
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        &self.node.own.name
+    }
+
+    /// Joins the network of a contact, as `JoinNetwork` does. Returns false if it is a member already.
+    ///
+    /// # Errors
+    /// The contact is wrong, or does not let it in; its own chain is then as it was.
+    pub async fn join(&self, contact: &str) -> Result<bool, JoinError> {
+        self.node.join(contact).await
+    }
+
+    /// All members that it knows, itself included once it is one.
+    pub fn members(&self) -> Vec<Member> {
+        let state = self.node.state();
+        let standing = |record: &MemberRecord| state.roster.standing(&record.address);
+        let members = state.chain.members().iter();
+        members.map(|record| Member { record: record.clone(), standing: standing(record) }).collect()
+    }
+
+    /// The chain, in order.
+    pub fn blocks(&self) -> Vec<Arc<Block>> {
+        self.node.state().chain.blocks().cloned().collect()
+    }
+
+    /// How often things happened.
+    pub fn counters(&self) -> Counters {
+        self.node.witness.tally.read()
+    }
+
+    /// What happens from now on.
+    pub fn events(&self) -> broadcast::Receiver<Event> {
+        self.node.witness.listen()
+    }
+
+    /// Ends it: calls that are open may finish, for a short while.
+    pub async fn shutdown(mut self) {
+        self.node.stopping.send_replace(true);
+        for mut task in [self.server.take(), self.rounds.take()].into_iter().flatten() {
+            if tokio::time::timeout(PATIENCE_AT_END, &mut task).await.is_err() {
+                task.abort();
+            }
+        }
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        self.node.stopping.send_replace(true);
+    }
+}
+
+fn server(settings: &PeerSettings) -> Result<Server, StartError> {
+    let server = Server::builder()
+        .concurrency_limit_per_connection(MAX_CALLS_PER_CONNECTION)
+        .max_concurrent_streams(u32::try_from(MAX_CALLS_PER_CONNECTION).ok())
+        .http2_keepalive_interval(Some(KEEP_ALIVE))
+        .http2_keepalive_timeout(Some(KEEP_ALIVE));
+    match &settings.tls {
+        None => Ok(server),
+        Some(tls) => server.tls_config(tls.server()).map_err(|error| StartError::Tls(error.to_string())),
+    }
+}
+
+fn services(node: &Arc<Node>) -> (LightpeerServer<Service>, HealthServer<Service>) {
+    let service = Service { node: node.clone() };
+    let lightpeer =
+        LightpeerServer::new(service.clone()).max_decoding_message_size(node.settings.max_message_bytes());
+    (lightpeer, HealthServer::new(service))
+}
+
+fn advertised(settings: &PeerSettings, bound: SocketAddr) -> Result<String, StartError> {
+    let address = settings.advertise.clone().unwrap_or_else(|| bound.to_string());
+    let refuse = |problem| StartError::Advertise { address: address.clone(), problem };
+    if settings.advertise.is_none() && bound.ip().is_unspecified() {
+        return Err(refuse("it stands for all addresses of this machine".to_owned()));
+    }
+    check_address(&address).map_err(refuse)?;
+    Ok(address)
+}
+
+/// The given name; or the one in the data folder; or a new one.
+fn name(settings: &PeerSettings) -> Result<String, StartError> {
+    if let Some(name) = &settings.name {
+        return Ok(name.clone());
+    }
+    match &settings.data {
+        None => Ok(new_name()),
+        Some(folder) => {
+            let path = folder.join("name");
+            kept_name(folder, &path).map_err(|source| StartError::Name { path, source })
+        }
+    }
+}
+
+fn kept_name(folder: &Path, path: &Path) -> std::io::Result<String> {
+    if let Ok(name) = std::fs::read_to_string(path) {
+        let name = name.trim();
+        if !name.is_empty() {
+            return Ok(name.to_owned());
+        }
+    }
+    let name = new_name();
+    std::fs::create_dir_all(folder)?;
+    std::fs::write(path, format!("{name}\n"))?;
+    Ok(name)
+}
+
+fn new_name() -> String {
+    format!("peer-{:016x}", node::random())
+}

@@ -1,0 +1,170 @@
+//! Becoming a member, making others members, and fetching what was missed: the same call in all three cases.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::block::{Block, MemberRecord};
+use super::chain::Refusal;
+use super::events::{Event, count};
+use super::node::{KeepError, Node};
+use super::roster::Contact;
+use crate::wire::messages::PeerInfo;
+use crate::wire::{CallError, check_address};
+
+/// How many blocks are pushed to a peer that lacks them; beyond, it fetches the chain itself.
+const MOST_PUSHED: usize = 1024;
+/// The longest name of a peer.
+const LONGEST_NAME: usize = 256;
+
+/// Why a join came to nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum JoinError {
+    /// The contact's address cannot be one.
+    #[error("the contact's address is wrong: {0}")]
+    Address(String),
+    /// The contact is the peer itself.
+    #[error("a peer cannot join itself: {0} is its own address; give it the address of another member")]
+    Itself(String),
+    /// The contact is out of reach, does not answer, or refuses.
+    #[error("the contact does not let it in: {0}")]
+    Contact(#[from] CallError),
+    /// What the contact sent is no chain. This peer's own is as it was.
+    #[error("the contact {contact} sent a chain that makes no sense: {problem}")]
+    Nonsense {
+        /// The contact.
+        contact: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// This peer cannot keep the contact's chain.
+    #[error("the chain of the contact cannot be kept here: {0}")]
+    Keep(KeepError),
+}
+
+/// Why a peer that asks to become a member is not made one.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum WelcomeError {
+    #[error("the peer that wants to connect is not described right: {0}")]
+    Description(String),
+    #[error("{0} is the address of this very peer")]
+    Itself(String),
+    #[error(transparent)]
+    Keep(#[from] KeepError),
+}
+
+impl Node {
+    /// Joins the network of a contact. Returns false if this peer is a member of it already.
+    pub(super) async fn join(&self, contact: &str) -> Result<bool, JoinError> {
+        count(&self.witness.tally.joins_asked);
+        let outcome = self.try_join(contact).await;
+        let contact = contact.to_owned();
+        self.witness.tell(match &outcome {
+            Ok(joined) => Event::Joined { contact, repeated: !joined },
+            Err(error) => Event::JoinFailed { contact, reason: error.to_string() },
+        });
+        outcome
+    }
+
+    async fn try_join(&self, contact: &str) -> Result<bool, JoinError> {
+        check_address(contact).map_err(JoinError::Address)?;
+        if contact == self.own.address {
+            return Err(JoinError::Itself(contact.to_owned()));
+        }
+        let known = if self.is_recorded() { self.state().roster.contact(contact) } else { None };
+        if let Some(known) = known
+            && self.is_still(&known).await?
+        {
+            self.answered(contact);
+            self.wake.notify_one();
+            return Ok(false);
+        }
+        // Whoever is there now is meant, whatever its name.
+        self.pull(&Contact { address: contact.to_owned(), names: Vec::new() }).await?;
+        self.wake.notify_one();
+        Ok(true)
+    }
+
+    /// Whether a known peer answers, and is the one that was known.
+    async fn is_still(&self, contact: &Contact) -> Result<bool, CallError> {
+        let client = self.client(&contact.address, self.settings.call_deadline)?;
+        let (_, identity) = client.identify().await?;
+        Ok(identity.is_none_or(|identity| contact.is(&identity.name)))
+    }
+
+    /// Gets the chain of another peer, which records this one if it did not know it, and gives it what it lacks.
+    /// Returns how many blocks were new.
+    pub(super) async fn pull(&self, contact: &Contact) -> Result<usize, JoinError> {
+        let client = self.client(&contact.address, self.settings.chain_deadline)?;
+        let blocks = client.connect(self.info(), &contact.hints(), Block::from_wire).await?;
+        let nonsense = |problem: String| JoinError::Nonsense { contact: contact.address.clone(), problem };
+        if blocks.is_empty() {
+            return Err(nonsense("there is no block in it, not even one for this peer".to_owned()));
+        }
+        let theirs: BTreeSet<String> = blocks.iter().map(|block| block.id.clone()).collect();
+        let new = self.keep(|_| blocks).await.map_err(|error| match error {
+            KeepError::Refused(Refusal::Full { .. }) | KeepError::Journal(_) => JoinError::Keep(error),
+            KeepError::Refused(refusal) => nonsense(refusal.to_string()),
+        })?;
+        self.learn_contact(&contact.address);
+        self.give_missing(contact, &theirs).await;
+        Ok(new.len())
+    }
+
+    /// Lightpeers that record members in a way of their own are known by their address alone.
+    fn learn_contact(&self, address: &str) {
+        let mut state = self.state();
+        if state.roster.contact(address).is_none() {
+            state.roster.learn(address, "");
+        }
+    }
+
+    /// What does not arrive now is fetched by the other peer when it next compares.
+    async fn give_missing(&self, contact: &Contact, theirs: &BTreeSet<String>) {
+        let missing: Vec<Arc<Block>> = {
+            let state = self.state();
+            state
+                .chain
+                .blocks()
+                .filter(|block| !theirs.contains(&block.id))
+                .take(MOST_PUSHED)
+                .cloned()
+                .collect()
+        };
+        for block in missing {
+            if let Err(error) = self.push(contact, &block).await {
+                tracing::debug!("{error}");
+                return;
+            }
+        }
+    }
+
+    /// Records a peer as a member, unless it is one, tells the others, and returns the whole chain.
+    pub(super) async fn welcome(
+        self: &Arc<Node>,
+        peer: Option<PeerInfo>,
+    ) -> Result<Vec<Arc<Block>>, WelcomeError> {
+        let peer = described(peer).map_err(WelcomeError::Description)?;
+        if peer.address == self.own.address {
+            return Err(WelcomeError::Itself(peer.address));
+        }
+        let new = self.keep(|chain| self.record(chain, &[&self.own, &peer])).await?;
+        // Also a known peer may have been thought dead.
+        self.answered(&peer.address);
+        let node = self.clone();
+        tokio::spawn(async move {
+            for block in new {
+                node.spread(&block).await;
+            }
+        });
+        Ok(self.state().chain.blocks().cloned().collect())
+    }
+}
+
+fn described(peer: Option<PeerInfo>) -> Result<MemberRecord, String> {
+    let Some(peer) = peer else { return Err("there is no PeerInfo".to_owned()) };
+    check_address(&peer.address)?;
+    if peer.name.len() > LONGEST_NAME {
+        return Err(format!("its name is longer than {LONGEST_NAME} bytes"));
+    }
+    Ok(MemberRecord { address: peer.address, name: peer.name })
+}

@@ -1,0 +1,195 @@
+//! What a peer knows and does, without the server around it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use ring::rand::{SecureRandom, SystemRandom};
+use tokio::sync::{Notify, watch};
+
+use super::block::{Block, BlockKind, MemberRecord, Moment};
+use super::chain::{Chain, Refusal};
+use super::events::{Event, Witness};
+use super::journal::{Journal, JournalError};
+use super::roster::{Contact, Roster};
+use super::settings::PeerSettings;
+use crate::wire::messages::PeerInfo;
+use crate::wire::{CallError, Client, Hints, Identity};
+
+/// One member of a network.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) settings: PeerSettings,
+    pub(super) own: MemberRecord,
+    pub(super) witness: Witness,
+    /// A member is new: look at it now, and not only when the interval is over.
+    pub(super) wake: Notify,
+    /// True when it is to end.
+    pub(super) stopping: watch::Sender<bool>,
+    state: Mutex<State>,
+    journal: Option<Journal>,
+    clients: Mutex<BTreeMap<String, Client>>,
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) chain: Chain,
+    pub(super) roster: Roster,
+}
+
+/// Why blocks are not kept.
+#[derive(Debug, thiserror::Error)]
+pub enum KeepError {
+    /// The chain does not take them.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The disk does not.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+impl Node {
+    pub(super) fn new(
+        settings: PeerSettings,
+        own: MemberRecord,
+        chain: Chain,
+        journal: Option<Journal>,
+    ) -> Node {
+        let mut roster = Roster::new(settings.failures_until_dropped);
+        for member in chain.members().iter().filter(|member| member.address != own.address) {
+            roster.learn(&member.address, &member.name);
+        }
+        Node {
+            settings,
+            own,
+            witness: Witness::new(),
+            wake: Notify::new(),
+            stopping: watch::Sender::new(false),
+            state: Mutex::new(State { chain, roster }),
+            journal,
+            clients: Mutex::default(),
+        }
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("nobody panics while holding the state")
+    }
+
+    /// Adds the blocks that `make` makes for the chain as it is, and waits until they are on the disk. Returns those
+    /// that were new.
+    pub(super) async fn keep(
+        &self,
+        make: impl FnOnce(&Chain) -> Vec<Block>,
+    ) -> Result<Vec<Arc<Block>>, KeepError> {
+        let (new, kept) = {
+            let mut state = self.state();
+            let blocks = make(&state.chain);
+            let new = state.chain.adopt(blocks)?;
+            self.learn_members(&mut state, &new);
+            // In the order of the chain, as the lock is held. Also without new blocks: those that are known already may
+            // be on their way to the disk.
+            let kept = self.journal.as_ref().map(|journal| journal.append(&new));
+            (new, kept)
+        };
+        if let Some(kept) = kept
+            && !kept.await.unwrap_or(false)
+        {
+            return Err(JournalError::Broken.into());
+        }
+        Ok(new)
+    }
+
+    /// The blocks that record members which the chain does not record yet.
+    pub(super) fn record(&self, chain: &Chain, members: &[&MemberRecord]) -> Vec<Block> {
+        let mut previous = chain.tip().to_owned();
+        let mut blocks = Vec::new();
+        for member in members.iter().filter(|member| !chain.members().contains(member)) {
+            let payload = serde_json::to_vec(member).expect("two texts can be written as JSON");
+            let block = self.block(&previous, BlockKind::Network, payload);
+            previous.clone_from(&block.id);
+            blocks.push(block);
+        }
+        blocks
+    }
+
+    /// A new block, made now.
+    pub(super) fn block(&self, previous: &str, kind: BlockKind, payload: Vec<u8>) -> Block {
+        Block::new(previous, kind, now(), payload, random())
+    }
+
+    pub(super) fn is_recorded(&self) -> bool {
+        self.state().chain.members().contains(&self.own)
+    }
+
+    pub(super) fn is_serving(&self) -> bool {
+        !*self.stopping.borrow() && !self.journal.as_ref().is_some_and(Journal::is_broken)
+    }
+
+    pub(super) fn identity(&self) -> Identity {
+        Identity { name: self.own.name.clone(), chain: self.state().chain.digest() }
+    }
+
+    pub(super) fn info(&self) -> PeerInfo {
+        PeerInfo { address: self.own.address.clone(), name: self.own.name.clone() }
+    }
+
+    /// A client of another peer, on the connection that there is already.
+    pub(super) fn client(&self, address: &str, deadline: Duration) -> Result<Client, CallError> {
+        let mut clients = self.clients.lock().expect("nobody panics while holding the clients");
+        if let Some(client) = clients.get(address) {
+            return Ok(client.with_deadline(deadline));
+        }
+        let client = Client::new(address, &self.settings.calls(self.settings.call_deadline))?;
+        clients.insert(address.to_owned(), client.clone());
+        Ok(client.with_deadline(deadline))
+    }
+
+    /// Another peer has shown that it is alive.
+    pub(super) fn answered(&self, address: &str) {
+        if self.state().roster.answered(address) {
+            self.witness.tell(Event::PeerReturned { address: address.to_owned() });
+        }
+    }
+
+    /// A check of another peer has failed.
+    pub(super) fn failed(&self, address: &str, reason: String) {
+        let dropped = self.state().roster.failed(address);
+        if dropped {
+            self.forget_connection(address);
+            self.witness.tell(Event::PeerDropped { address: address.to_owned(), reason });
+        }
+    }
+
+    pub(super) fn forget_connection(&self, address: &str) {
+        self.clients.lock().expect("nobody panics while holding the clients").remove(address);
+    }
+
+    fn learn_members(&self, state: &mut State, new: &[Arc<Block>]) {
+        let members = new.iter().filter_map(|block| block.member());
+        for member in members.filter(|member| member.address != self.own.address) {
+            if state.roster.learn(&member.address, &member.name) {
+                self.witness.tell(Event::MemberLearned { address: member.address, name: member.name });
+                self.wake.notify_one();
+            }
+        }
+    }
+}
+
+impl Contact {
+    pub(super) fn hints(&self) -> Hints {
+        Hints { meant_for: self.names.clone() }
+    }
+}
+
+fn now() -> Moment {
+    // A clock before 1970 is wrong whatever it says; the order does not need it.
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
+    Moment { seconds, nanos: i32::try_from(since.subsec_nanos()).unwrap_or(0) }
+}
+
+pub(super) fn random() -> u64 {
+    let mut bytes = [0; 8];
+    SystemRandom::new().fill(&mut bytes).expect("the system gives random numbers");
+    u64::from_le_bytes(bytes)
+}

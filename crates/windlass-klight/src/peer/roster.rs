@@ -1,0 +1,211 @@
+//! Who is thought to be alive, from how checks end; rounds are its only time.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A dropped peer is asked again after 1, 2, 4, .. rounds, up to this.
+const LONGEST_WAIT: u32 = 16;
+
+/// How a peer stands with this one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It answers, as far as is known.
+    Live,
+    /// Its last answer did not come.
+    Suspect,
+    /// It did not answer for so long that it is not counted any more.
+    Dropped,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    names: BTreeSet<String>,
+    standing: Standing,
+    failures: u32,
+    wait: u32,
+    rounds_to_wait: u32,
+}
+
+/// A peer to call: its address, and the names that it may have. An empty name stands for any.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Contact {
+    pub(super) address: String,
+    pub(super) names: Vec<String>,
+}
+
+/// All other peers, by address.
+#[derive(Clone, Debug)]
+pub(super) struct Roster {
+    failures_until_dropped: u32,
+    entries: BTreeMap<String, Entry>,
+}
+
+impl Roster {
+    pub(super) fn new(failures_until_dropped: u32) -> Roster {
+        Roster { failures_until_dropped, entries: BTreeMap::new() }
+    }
+
+    /// Takes in a peer, which counts as live until it fails. Returns whether it is news.
+    pub(super) fn learn(&mut self, address: &str, name: &str) -> bool {
+        let fresh = || Entry {
+            names: BTreeSet::new(),
+            standing: Standing::Live,
+            failures: 0,
+            wait: 1,
+            rounds_to_wait: 0,
+        };
+        let entry = self.entries.entry(address.to_owned()).or_insert_with(fresh);
+        let news = entry.names.insert(name.to_owned());
+        if news {
+            // Another peer has the address now: what was said of the old one does not hold for it.
+            *entry = Entry { names: std::mem::take(&mut entry.names), ..fresh() };
+        }
+        news
+    }
+
+    /// Whom to check in this round.
+    pub(super) fn due(&mut self) -> Vec<Contact> {
+        let mut due = Vec::new();
+        for (address, entry) in &mut self.entries {
+            if entry.standing == Standing::Dropped && entry.rounds_to_wait > 0 {
+                entry.rounds_to_wait -= 1;
+                continue;
+            }
+            due.push(contact(address, entry));
+        }
+        due
+    }
+
+    /// A peer has answered, or called. Returns whether it was dropped before.
+    pub(super) fn answered(&mut self, address: &str) -> bool {
+        let Some(entry) = self.entries.get_mut(address) else { return false };
+        let returned = entry.standing == Standing::Dropped;
+        (entry.standing, entry.failures, entry.wait) = (Standing::Live, 0, 1);
+        returned
+    }
+
+    /// A check has failed. Returns whether this was one too many.
+    pub(super) fn failed(&mut self, address: &str) -> bool {
+        let Some(entry) = self.entries.get_mut(address) else { return false };
+        if entry.standing == Standing::Dropped {
+            entry.rounds_to_wait = entry.wait;
+            entry.wait = (entry.wait * 2).min(LONGEST_WAIT);
+            return false;
+        }
+        entry.failures += 1;
+        let dropped = entry.failures >= self.failures_until_dropped;
+        entry.standing = if dropped { Standing::Dropped } else { Standing::Suspect };
+        dropped
+    }
+
+    /// Something other than a check has failed: nobody waits for this peer until the next check.
+    pub(super) fn suspect(&mut self, address: &str) {
+        if let Some(entry) = self.entries.get_mut(address)
+            && entry.standing == Standing::Live
+        {
+            entry.standing = Standing::Suspect;
+        }
+    }
+
+    /// How the peer at this address stands.
+    pub(super) fn standing(&self, address: &str) -> Option<Standing> {
+        self.entries.get(address).map(|entry| entry.standing)
+    }
+
+    /// The peer at this address, to be called.
+    pub(super) fn contact(&self, address: &str) -> Option<Contact> {
+        self.entries.get(address).map(|entry| contact(address, entry))
+    }
+
+    /// Those who are not dropped, and whether each is live.
+    pub(super) fn counted(&self) -> Vec<(Contact, bool)> {
+        let counted = self.entries.iter().filter(|(_, entry)| entry.standing != Standing::Dropped);
+        counted.map(|(address, entry)| (contact(address, entry), entry.standing == Standing::Live)).collect()
+    }
+}
+
+impl Contact {
+    /// Whether a peer of this name is meant.
+    pub(super) fn is(&self, name: &str) -> bool {
+        self.names.is_empty() || self.names.iter().any(|known| known == name)
+    }
+}
+
+fn contact(address: &str, entry: &Entry) -> Contact {
+    // A peer that was recorded without a name may have any.
+    let anonymous = entry.names.contains("");
+    let names = if anonymous { Vec::new() } else { entry.names.iter().cloned().collect() };
+    Contact { address: address.to_owned(), names }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn roster() -> Roster {
+        let mut roster = Roster::new(3);
+        assert!(roster.learn("a:1", "a"));
+        roster
+    }
+
+    #[test]
+    fn the_third_failure_drops_and_an_answer_takes_back() {
+        let mut roster = roster();
+        assert_eq!((roster.failed("a:1"), roster.failed("a:1"), roster.failed("a:1")), (false, false, true));
+        assert_eq!(roster.standing("a:1"), Some(Standing::Dropped));
+        assert!(roster.counted().is_empty());
+        assert!(roster.answered("a:1"));
+        assert_eq!(roster.standing("a:1"), Some(Standing::Live));
+        assert!(!roster.answered("a:1"));
+    }
+
+    #[test]
+    fn an_answer_in_between_starts_the_count_again() {
+        let mut roster = roster();
+        for _ in 0..5 {
+            assert!(!roster.failed("a:1") && !roster.failed("a:1"));
+            roster.answered("a:1");
+        }
+    }
+
+    #[test]
+    fn a_dropped_peer_is_asked_ever_more_rarely() {
+        let mut roster = roster();
+        let mut asked = Vec::new();
+        for round in 0..60 {
+            if !roster.due().is_empty() {
+                asked.push(round);
+                roster.failed("a:1");
+            }
+        }
+        assert_eq!(asked, [0, 1, 2, 3, 5, 8, 13, 22, 39, 56]);
+    }
+
+    #[test]
+    fn a_suspect_is_asked_and_not_waited_for() {
+        let mut roster = roster();
+        roster.suspect("a:1");
+        assert_eq!(roster.counted().iter().map(|(_, live)| *live).collect::<Vec<_>>(), [false]);
+        assert_eq!(roster.due().len(), 1);
+        roster.answered("a:1");
+        assert!(roster.counted()[0].1);
+    }
+
+    #[test]
+    fn another_peer_at_the_same_address_starts_afresh() {
+        let mut roster = roster();
+        assert_eq!((0..3).filter(|_| roster.failed("a:1")).count(), 1);
+        assert!(!roster.learn("a:1", "a"), "it is known already");
+        assert_eq!(roster.standing("a:1"), Some(Standing::Dropped));
+        assert!(roster.learn("a:1", "b"));
+        assert_eq!(roster.standing("a:1"), Some(Standing::Live));
+        let contact = roster.contact("a:1").unwrap();
+        assert!(contact.is("a") && contact.is("b") && !contact.is("c"));
+    }
+
+    #[test]
+    fn a_peer_without_a_name_may_be_anybody() {
+        let mut roster = Roster::new(3);
+        roster.learn("a:1", "");
+        assert!(roster.contact("a:1").unwrap().is("whoever"));
+    }
+}

@@ -1,0 +1,108 @@
+//! Rounds of checks: who is alive, and who has blocks that are missing here.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+
+use super::events::{Event, count};
+use super::node::Node;
+use super::roster::Contact;
+use crate::wire::{Health, Identity};
+
+/// Checks at the same time.
+const AT_ONCE: usize = 32;
+/// Whole chains in one round.
+const MOST_PULLS: usize = 3;
+/// How long a block may be on its way before it counts as missing.
+const LONGEST_GRACE: Duration = Duration::from_millis(200);
+
+/// Checks the others until this peer ends.
+pub(super) async fn run(node: Arc<Node>) {
+    let mut stopping = node.stopping.subscribe();
+    let mut on_time = true;
+    loop {
+        tokio::select! {
+            () = node.round(on_time) => {}
+            _ = stopping.wait_for(|stopping| *stopping) => return,
+        }
+        tokio::select! {
+            () = tokio::time::sleep(node.settings.check_interval) => on_time = true,
+            () = node.wake.notified() => on_time = false,
+            _ = stopping.wait_for(|stopping| *stopping) => return,
+        }
+    }
+}
+
+impl Node {
+    /// Checks all that are due. Failures count only in rounds that are on time: news makes further ones, and many news
+    /// in a row shall not drop anybody.
+    async fn round(&self, on_time: bool) {
+        let due = if on_time { self.state().roster.due() } else { self.counted() };
+        let mut checks =
+            futures::stream::iter(due).map(|contact| self.check(contact)).buffer_unordered(AT_ONCE);
+        let mut answers: Vec<(Contact, Identity)> = Vec::new();
+        while let Some((contact, outcome)) = checks.next().await {
+            match outcome {
+                Ok(identity) => {
+                    self.answered(&contact.address);
+                    answers.extend(identity.map(|identity| (contact, identity)));
+                }
+                Err(reason) if on_time => self.failed(&contact.address, reason),
+                Err(_) => self.state().roster.suspect(&contact.address),
+            }
+        }
+        drop(checks);
+        self.catch_up(answers).await;
+    }
+
+    fn counted(&self) -> Vec<Contact> {
+        self.state().roster.counted().into_iter().map(|(contact, _)| contact).collect()
+    }
+
+    /// Whether a peer serves, and who it is; or why it does not count as alive.
+    async fn check(&self, contact: Contact) -> (Contact, Result<Option<Identity>, String>) {
+        let asked = match self.client(&contact.address, self.settings.call_deadline) {
+            Ok(client) => client.identify().await,
+            Err(error) => Err(error),
+        };
+        let outcome = match asked {
+            Ok((Health::NotServing, _)) => Err("it says that it does not serve".to_owned()),
+            Ok((Health::Serving, Some(identity))) if !contact.is(&identity.name) => {
+                Err(format!("another peer, {}, has its address now", identity.name))
+            }
+            Ok((Health::Serving, identity)) => Ok(identity),
+            Err(error) => Err(error.to_string()),
+        };
+        (contact, outcome)
+    }
+
+    /// Fetches the chain of those that have something else than this peer has now or had a while ago, and of one if this
+    /// peer is not recorded as a member, as after a start with another address.
+    async fn catch_up(&self, mut answers: Vec<(Contact, Identity)>) {
+        answers.retain(|(_, identity)| self.lacks(identity));
+        if answers.is_empty() {
+            return;
+        }
+        // Most of what is missing is just on its way.
+        tokio::time::sleep(LONGEST_GRACE.min(self.settings.check_interval / 4)).await;
+        let mut pulls = 0;
+        for (contact, identity) in answers {
+            if pulls == MOST_PULLS || !self.lacks(&identity) {
+                continue;
+            }
+            pulls += 1;
+            count(&self.witness.tally.chains_pulled);
+            match self.pull(&contact).await {
+                Ok(0) => {}
+                Ok(blocks) => self.witness.tell(Event::CaughtUp { from: contact.address, blocks }),
+                Err(error) => tracing::warn!("cannot compare blocks with {}: {error}", contact.address),
+            }
+        }
+    }
+
+    fn lacks(&self, theirs: &Identity) -> bool {
+        let has_been = self.state().chain.has_been(&theirs.chain);
+        !has_been || !self.is_recorded()
+    }
+}

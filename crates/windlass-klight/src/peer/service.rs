@@ -1,0 +1,200 @@
+//! The gRPC services of a peer: each call is handed to the node, and each failure becomes a status.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use futures::Stream;
+use futures::stream;
+use tonic::{Code, Request, Response, Status};
+
+use super::block::{Block, BlockKind};
+use super::chain::Refusal;
+use super::join::{JoinError, WelcomeError};
+use super::node::{KeepError, Node};
+use super::spread::PersistError;
+use crate::wire::health::health_check_response::ServingStatus;
+use crate::wire::health::health_server::Health;
+use crate::wire::health::{HealthCheckRequest, HealthCheckResponse};
+use crate::wire::is_meant_for;
+use crate::wire::messages::lightpeer_server::Lightpeer;
+use crate::wire::messages::{
+    ConnectRequest, EmptyQueryRequest, JoinRequest, JoinResponse, Lightblock, NewBlockResponse,
+    PersistRequest, PersistResponse, QueryResponse,
+};
+
+type Answers<Message> = Pin<Box<dyn Stream<Item = Result<Message, Status>> + Send>>;
+
+/// The node, as the server sees it.
+#[derive(Clone, Debug)]
+pub(super) struct Service {
+    pub(super) node: Arc<Node>,
+}
+
+impl Service {
+    /// Refuses what is meant for a peer that had this address before.
+    fn check_meant<Message>(&self, request: &Request<Message>) -> Result<(), Status> {
+        let name = &self.node.own.name;
+        if is_meant_for(request.metadata(), name) {
+            return Ok(());
+        }
+        Err(Status::not_found(format!("this is meant for another peer; the one at this address is {name}")))
+    }
+}
+
+#[tonic::async_trait]
+impl Lightpeer for Service {
+    type ConnectNewPeerStream = Answers<Lightblock>;
+    type QueryStream = Answers<QueryResponse>;
+
+    async fn join_network(&self, request: Request<JoinRequest>) -> Result<Response<JoinResponse>, Status> {
+        let contact = request.into_inner().address;
+        let node = self.node.clone();
+        // Whoever asked may be gone before it is done; half a join helps nobody.
+        let joined = finish(async move {
+            let joined = node.join(&contact).await.map_err(|error| join_status(&error))?;
+            let what = if joined { "joined" } else { "already a member of" };
+            Ok(format!("{what} the network of {contact}"))
+        });
+        Ok(Response::new(JoinResponse { result: joined.await? }))
+    }
+
+    async fn connect_new_peer(
+        &self,
+        request: Request<ConnectRequest>,
+    ) -> Result<Response<Self::ConnectNewPeerStream>, Status> {
+        self.check_meant(&request)?;
+        let blocks =
+            self.node.welcome(request.into_inner().peer).await.map_err(|error| welcome_status(&error))?;
+        Ok(Response::new(Box::pin(stream::iter(blocks.into_iter().map(|block| Ok(block.to_wire()))))))
+    }
+
+    async fn persist(&self, request: Request<PersistRequest>) -> Result<Response<PersistResponse>, Status> {
+        let payload = request.into_inner().payload;
+        let node = self.node.clone();
+        let id = finish(async move { node.persist(payload).await.map_err(|error| persist_status(&error)) })
+            .await?;
+        Ok(Response::new(PersistResponse { response: id }))
+    }
+
+    async fn query(
+        &self,
+        _request: Request<EmptyQueryRequest>,
+    ) -> Result<Response<Self::QueryStream>, Status> {
+        let blocks: Vec<Arc<Block>> = {
+            let state = self.node.state();
+            state.chain.blocks().filter(|block| block.kind == BlockKind::Client).cloned().collect()
+        };
+        let answers = blocks.into_iter().map(|block| Ok(QueryResponse { payload: block.payload.clone() }));
+        Ok(Response::new(Box::pin(stream::iter(answers))))
+    }
+
+    async fn notify_new_block(
+        &self,
+        request: Request<Lightblock>,
+    ) -> Result<Response<NewBlockResponse>, Status> {
+        self.check_meant(&request)?;
+        let refuse = |problem| Status::invalid_argument(format!("this is {problem}"));
+        let block = Block::from_wire(request.into_inner()).map_err(refuse)?;
+        let news = self.node.hear(block).await.map_err(|error| keep_status(&error))?;
+        let response = if news { "added" } else { "known" };
+        Ok(Response::new(NewBlockResponse { response: response.to_owned() }))
+    }
+}
+
+#[tonic::async_trait]
+impl Health for Service {
+    type WatchStream = Answers<HealthCheckResponse>;
+
+    async fn check(
+        &self,
+        request: Request<HealthCheckRequest>,
+    ) -> Result<Response<HealthCheckResponse>, Status> {
+        if !is_known(&request) {
+            let service = request.into_inner().service;
+            return Err(Status::not_found(format!("there is no service {service:?}; ask without a name")));
+        }
+        let mut response = Response::new(health(self.node.is_serving()));
+        self.node.identity().write(response.metadata_mut());
+        Ok(response)
+    }
+
+    async fn watch(
+        &self,
+        request: Request<HealthCheckRequest>,
+    ) -> Result<Response<Self::WatchStream>, Status> {
+        if !is_known(&request) {
+            let unknown = HealthCheckResponse { status: ServingStatus::ServiceUnknown.into() };
+            // The protocol wants the call to stay open, as the service might come.
+            return Ok(Response::new(Box::pin(futures::StreamExt::chain(
+                stream::iter([Ok(unknown)]),
+                stream::pending(),
+            ))));
+        }
+        let stopping = self.node.stopping.subscribe();
+        let now = health(self.node.is_serving());
+        let later = stream::once(async move {
+            let mut stopping = stopping;
+            let _ = stopping.wait_for(|stopping| *stopping).await;
+            Ok(health(false))
+        });
+        Ok(Response::new(Box::pin(futures::StreamExt::chain(stream::iter([Ok(now)]), later))))
+    }
+}
+
+/// The server as a whole, or its one service.
+fn is_known(request: &Request<HealthCheckRequest>) -> bool {
+    let known = ["", crate::wire::messages::lightpeer_server::SERVICE_NAME];
+    known.contains(&request.get_ref().service.as_str())
+}
+
+fn health(serving: bool) -> HealthCheckResponse {
+    let status = if serving { ServingStatus::Serving } else { ServingStatus::NotServing };
+    HealthCheckResponse { status: status.into() }
+}
+
+/// Runs to the end, also when nobody waits for it any more.
+async fn finish<Output: Send + 'static>(
+    work: impl Future<Output = Result<Output, Status>> + Send + 'static,
+) -> Result<Output, Status> {
+    tokio::spawn(work).await.unwrap_or_else(|error| Err(Status::internal(error.to_string())))
+}
+
+fn join_status(error: &JoinError) -> Status {
+    let code = match error {
+        JoinError::Address(_) | JoinError::Itself(_) => Code::InvalidArgument,
+        // Not `Unavailable`, which would say that this peer is not there.
+        JoinError::Contact(_) | JoinError::Nonsense { .. } => Code::FailedPrecondition,
+        JoinError::Keep(error) => keep_code(error),
+    };
+    Status::new(code, error.to_string())
+}
+
+fn welcome_status(error: &WelcomeError) -> Status {
+    let code = match error {
+        WelcomeError::Description(_) | WelcomeError::Itself(_) => Code::InvalidArgument,
+        WelcomeError::Keep(error) => keep_code(error),
+    };
+    Status::new(code, error.to_string())
+}
+
+fn persist_status(error: &PersistError) -> Status {
+    let code = match error {
+        PersistError::Keep(error) => keep_code(error),
+        PersistError::NotReplicated { .. } => Code::Unavailable,
+    };
+    Status::new(code, error.to_string())
+}
+
+fn keep_status(error: &KeepError) -> Status {
+    Status::new(keep_code(error), error.to_string())
+}
+
+fn keep_code(error: &KeepError) -> Code {
+    match error {
+        KeepError::Refused(Refusal::Unlinked { .. }) => Code::FailedPrecondition,
+        KeepError::Refused(Refusal::Conflict { .. }) => Code::AlreadyExists,
+        KeepError::Refused(Refusal::Large { .. }) => Code::InvalidArgument,
+        KeepError::Refused(Refusal::Full { .. }) => Code::ResourceExhausted,
+        KeepError::Journal(_) => Code::Internal,
+    }
+}

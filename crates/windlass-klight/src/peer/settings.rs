@@ -1,0 +1,70 @@
+//! What a peer can be told when it starts.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::chain::ChainLimits;
+use crate::wire::{ClientSettings, Tls};
+
+/// What is added to the largest payload for the rest of a message.
+const AROUND_PAYLOAD_BYTES: usize = 64 << 10;
+
+/// How a peer runs.
+#[derive(Clone, Debug)]
+pub struct PeerSettings {
+    /// Where to listen; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// The address that others reach it at, `HOST:PORT`; without it, where it listens.
+    pub advertise: Option<String>,
+    /// What it is called. No other peer that gets its address later may be called the same; one that returns with nothing
+    /// is recognised by it. Without it, a random name, kept in the data folder if there is one.
+    pub name: Option<String>,
+    /// Where blocks are kept; without it they are in memory only.
+    pub data: Option<PathBuf>,
+    /// How often it checks the others.
+    pub check_interval: Duration,
+    /// After how many failed checks in a row another peer is dropped.
+    pub failures_until_dropped: u32,
+    /// How long one call to another peer may take.
+    pub call_deadline: Duration,
+    /// How long it may take to get a whole chain.
+    pub chain_deadline: Duration,
+    /// How much it holds.
+    pub limits: ChainLimits,
+    /// TLS, for all connections or for none.
+    pub tls: Option<Tls>,
+}
+
+impl Default for PeerSettings {
+    fn default() -> PeerSettings {
+        PeerSettings {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            advertise: None,
+            name: None,
+            data: None,
+            check_interval: Duration::from_secs(2),
+            failures_until_dropped: 3,
+            call_deadline: Duration::from_secs(2),
+            chain_deadline: Duration::from_secs(20),
+            limits: ChainLimits::default(),
+            tls: None,
+        }
+    }
+}
+
+impl PeerSettings {
+    /// The largest message that can make sense.
+    pub(super) fn max_message_bytes(&self) -> usize {
+        self.limits.payload_bytes + AROUND_PAYLOAD_BYTES
+    }
+
+    pub(super) fn calls(&self, deadline: Duration) -> ClientSettings {
+        ClientSettings {
+            deadline,
+            authority: self.tls.as_ref().map(|tls| tls.authority.clone()),
+            max_message_bytes: self.max_message_bytes(),
+            max_answer_bytes: self.limits.bytes,
+        }
+    }
+}

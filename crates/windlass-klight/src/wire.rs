@@ -1,0 +1,38 @@
+//! What goes over the wire: the messages and services as generated, and a client with deadlines.
+
+mod address;
+mod client;
+mod error;
+mod hints;
+mod tls;
+
+pub use address::check_address;
+pub use client::{Client, ClientSettings, Health, Joined};
+pub use error::CallError;
+pub(crate) use hints::{Hints, Identity, is_meant_for};
+pub use tls::Tls;
+
+/// The messages and services of lightpeers, generated from `proto/lightpeer.proto`.
+#[allow(
+    clippy::all,
+    clippy::allow_attributes_without_reason,
+    reason = "generated code has a style of its own"
+)]
+#[allow(missing_docs, reason = "some generated items have no sentence in the .proto file")]
+pub mod messages {
+    include!(concat!(env!("OUT_DIR"), "/_.rs"));
+}
+
+/// gRPC's health checks, generated from `proto/health.proto`.
+#[allow(
+    clippy::all,
+    clippy::allow_attributes_without_reason,
+    reason = "generated code has a style of its own"
+)]
+#[allow(missing_docs, reason = "some generated items have no sentence in the .proto file")]
+pub mod health {
+    include!(concat!(env!("OUT_DIR"), "/grpc.health.v1.rs"));
+}
+
+#[cfg(test)]
+mod tests;

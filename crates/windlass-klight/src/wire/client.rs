@@ -1,0 +1,225 @@
+//! A client of one peer: every call has a deadline, and every answer a limit.
+
+use std::future::Future;
+use std::time::Duration;
+
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Request, Response, Status, Streaming};
+
+use super::health::HealthCheckRequest;
+use super::health::health_check_response::ServingStatus;
+use super::health::health_client::HealthClient;
+use super::messages::lightpeer_client::LightpeerClient;
+use super::messages::{ConnectRequest, EmptyQueryRequest, JoinRequest, Lightblock, PeerInfo, PersistRequest};
+use super::{CallError, Hints, Identity, check_address, tls};
+
+/// How often a connection in use is tried.
+const KEEP_ALIVE: Duration = Duration::from_secs(10);
+
+/// How a client calls.
+#[derive(Clone, Debug)]
+pub struct ClientSettings {
+    /// How long a whole call may take, with all of its answer.
+    pub deadline: Duration,
+    /// Use TLS, and trust what these authorities (PEM) have signed.
+    pub authority: Option<Vec<u8>>,
+    /// The largest message that is taken.
+    pub max_message_bytes: usize,
+    /// The largest answer that is taken, over all of its messages.
+    pub max_answer_bytes: usize,
+}
+
+impl Default for ClientSettings {
+    fn default() -> ClientSettings {
+        ClientSettings {
+            deadline: Duration::from_secs(10),
+            authority: None,
+            max_message_bytes: 4 << 20,
+            max_answer_bytes: 512 << 20,
+        }
+    }
+}
+
+/// What a peer says to a health check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// It serves.
+    Serving,
+    /// It runs, and does not serve.
+    NotServing,
+}
+
+/// What came of a join.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Joined {
+    /// What the peer says, for people.
+    pub result: String,
+}
+
+/// Calls one peer. Connects when it is first used, and again when the connection was lost; clones share it.
+#[derive(Clone, Debug)]
+pub struct Client {
+    address: String,
+    channel: Channel,
+    settings: ClientSettings,
+}
+
+impl Client {
+    /// A client of the peer at this address, `HOST:PORT`. Does not connect yet.
+    ///
+    /// # Errors
+    /// The address, or the authority, makes no sense.
+    pub fn new(address: &str, settings: &ClientSettings) -> Result<Client, CallError> {
+        let refuse = |problem| CallError::Address { address: address.to_owned(), problem };
+        check_address(address).map_err(refuse)?;
+        let scheme = if settings.authority.is_some() { "https" } else { "http" };
+        let endpoint = Endpoint::from_shared(format!("{scheme}://{address}"))
+            .map_err(|error| refuse(error.to_string()))?
+            .connect_timeout(settings.deadline)
+            // A connection whose other end has vanished is noticed, and made again.
+            .http2_keep_alive_interval(KEEP_ALIVE)
+            .keep_alive_timeout(settings.deadline)
+            .tcp_nodelay(true);
+        let endpoint = match &settings.authority {
+            None => endpoint,
+            Some(authority) => endpoint
+                .tls_config(tls::client(authority))
+                .map_err(|error| refuse(format!("the authority to trust cannot be used: {error}")))?,
+        };
+        Ok(Client {
+            address: address.to_owned(),
+            channel: endpoint.connect_lazy(),
+            settings: settings.clone(),
+        })
+    }
+
+    /// The same client with another deadline.
+    pub fn with_deadline(&self, deadline: Duration) -> Client {
+        let mut client = self.clone();
+        client.settings.deadline = deadline;
+        client
+    }
+
+    /// Whether the peer serves.
+    ///
+    /// # Errors
+    /// It cannot be reached, or does not answer in time.
+    pub async fn health(&self) -> Result<Health, CallError> {
+        self.identify().await.map(|(health, _)| health)
+    }
+
+    /// Tells the peer to join the network of a contact. Doing it again does nothing more.
+    ///
+    /// # Errors
+    /// See [`CallError::blames_contact`] for whose fault it is.
+    pub async fn join(&self, contact: &str) -> Result<Joined, CallError> {
+        let request = JoinRequest { address: contact.to_owned() };
+        let answer = self.within(self.lightpeer().join_network(request)).await?;
+        Ok(Joined { result: answer.into_inner().result })
+    }
+
+    /// Adds a block; returns its identifier when enough peers have it.
+    ///
+    /// # Errors
+    /// The block may have been added all the same, unless the peer refuses it as too large.
+    pub async fn persist(&self, payload: Vec<u8>) -> Result<String, CallError> {
+        let answer = self.within(self.lightpeer().persist(PersistRequest { payload })).await?;
+        Ok(answer.into_inner().response)
+    }
+
+    /// The payloads of all blocks of clients, in the order of the chain.
+    ///
+    /// # Errors
+    /// There are more than [`ClientSettings::max_answer_bytes`], or they do not come in time.
+    pub async fn query(&self) -> Result<Vec<Vec<u8>>, CallError> {
+        let mut client = self.lightpeer();
+        self.collect(client.query(EmptyQueryRequest {}), |response| {
+            Ok((response.payload.len(), response.payload))
+        })
+        .await
+    }
+
+    /// Makes a peer known to this one, and returns its chain. What `read` refuses ends it at once.
+    pub(crate) async fn connect<Block>(
+        &self,
+        peer: PeerInfo,
+        hints: &Hints,
+        read: impl Fn(Lightblock) -> Result<Block, String>,
+    ) -> Result<Vec<Block>, CallError> {
+        let mut request = Request::new(ConnectRequest { peer: Some(peer) });
+        hints.write(request.metadata_mut());
+        let mut client = self.lightpeer();
+        self.collect(client.connect_new_peer(request), |block| {
+            let size = block.payload.len() + block.id.len() + block.prev_id.len();
+            read(block).map(|block| (size, block))
+        })
+        .await
+    }
+
+    /// Tells the peer of a block.
+    pub(crate) async fn notify(&self, block: Lightblock, hints: &Hints) -> Result<(), CallError> {
+        let mut request = Request::new(block);
+        hints.write(request.metadata_mut());
+        self.within(self.lightpeer().notify_new_block(request)).await.map(|_| ())
+    }
+
+    /// Whether the peer serves, and who it is, if it is one of ours.
+    pub(crate) async fn identify(&self) -> Result<(Health, Option<Identity>), CallError> {
+        let mut client = HealthClient::new(self.channel.clone());
+        let answer = self.within(client.check(HealthCheckRequest::default())).await?;
+        let health = match answer.get_ref().status() {
+            ServingStatus::Serving => Health::Serving,
+            _ => Health::NotServing,
+        };
+        Ok((health, Identity::read(answer.metadata())))
+    }
+
+    fn lightpeer(&self) -> LightpeerClient<Channel> {
+        LightpeerClient::new(self.channel.clone()).max_decoding_message_size(self.settings.max_message_bytes)
+    }
+
+    async fn within<T>(&self, call: impl Future<Output = Result<T, Status>>) -> Result<T, CallError> {
+        match tokio::time::timeout(self.settings.deadline, call).await {
+            Ok(answer) => answer.map_err(|status| CallError::from_status(&self.address, &status)),
+            Err(_) => Err(self.too_late()),
+        }
+    }
+
+    /// All messages of an answer, within one deadline and one limit. `weigh` gives the size and the content of each.
+    async fn collect<Message, Content>(
+        &self,
+        call: impl Future<Output = Result<Response<Streaming<Message>>, Status>>,
+        weigh: impl Fn(Message) -> Result<(usize, Content), String>,
+    ) -> Result<Vec<Content>, CallError> {
+        /// What a message costs beside its content.
+        const OVERHEAD: usize = 128;
+        let (limit, mut bytes, mut all) = (self.settings.max_answer_bytes, 0, Vec::new());
+        let whole = async {
+            let mut messages =
+                call.await.map_err(|status| CallError::from_status(&self.address, &status))?.into_inner();
+            while let Some(message) =
+                messages.message().await.map_err(|status| CallError::from_status(&self.address, &status))?
+            {
+                let (size, content) = weigh(message).map_err(|problem| self.nonsense(problem))?;
+                bytes += size + OVERHEAD;
+                if bytes > limit {
+                    return Err(self.nonsense(format!("more than {limit} bytes, which is the limit")));
+                }
+                all.push(content);
+            }
+            Ok(())
+        };
+        match tokio::time::timeout(self.settings.deadline, whole).await {
+            Ok(done) => done.map(|()| all),
+            Err(_) => Err(self.too_late()),
+        }
+    }
+
+    fn nonsense(&self, problem: String) -> CallError {
+        CallError::Answer { address: self.address.clone(), problem }
+    }
+
+    fn too_late(&self) -> CallError {
+        CallError::Deadline { address: self.address.clone(), deadline: self.settings.deadline }
+    }
+}

@@ -1,0 +1,86 @@
+//! How a call to a peer can fail, in the ways that callers tell apart.
+
+use std::error::Error;
+use std::time::Duration;
+
+use tonic::{Code, Status};
+
+/// A call to a peer that came to nothing.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum CallError {
+    /// The address cannot be one.
+    #[error("{address:?} is no address of a peer: {problem}")]
+    Address {
+        /// What was given.
+        address: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// Nobody could be reached there, or the connection broke.
+    #[error("cannot reach the peer at {address}: {problem}")]
+    Unreachable {
+        /// Who was called.
+        address: String,
+        /// What the transport says.
+        problem: String,
+    },
+    /// There was no answer in time.
+    #[error("the peer at {address} did not answer within {deadline:?}")]
+    Deadline {
+        /// Who was called.
+        address: String,
+        /// How long it had.
+        deadline: Duration,
+    },
+    /// The peer answered with an error.
+    #[error("the peer at {address} answers: {message} ({code:?})")]
+    Refused {
+        /// Who was called.
+        address: String,
+        /// The kind of error.
+        code: Code,
+        /// What the peer says.
+        message: String,
+    },
+    /// The answer was more than was asked for, or made no sense.
+    #[error("the peer at {address} sent {problem}")]
+    Answer {
+        /// Who was called.
+        address: String,
+        /// What is wrong with the answer.
+        problem: String,
+    },
+}
+
+impl CallError {
+    /// Whether a peer that was told to join says that its contact was at fault: out of reach, silent, or not making
+    /// sense. The peer that was told is well.
+    pub fn blames_contact(&self) -> bool {
+        matches!(self, CallError::Refused { code: Code::FailedPrecondition, .. })
+    }
+
+    pub(super) fn from_status(address: &str, status: &Status) -> CallError {
+        let address = address.to_owned();
+        // A status with a source was made on this side of the connection.
+        match status.source() {
+            Some(source) => CallError::Unreachable { address, problem: innermost(source) },
+            None => CallError::Refused { address, code: status.code(), message: status.message().to_owned() },
+        }
+    }
+
+    pub(crate) fn code(&self) -> Option<Code> {
+        match self {
+            CallError::Refused { code, .. } => Some(*code),
+            _ => None,
+        }
+    }
+}
+
+/// The transport says "transport error", and its cause what happened.
+fn innermost(error: &(dyn Error + 'static)) -> String {
+    let mut last = error;
+    while let Some(source) = last.source() {
+        last = source;
+    }
+    last.to_string()
+}

@@ -1,0 +1,32 @@
+//! TLS between peers, and from clients to peers.
+
+use tonic::transport::{Certificate, ClientTlsConfig, Identity, ServerTlsConfig};
+
+/// What a peer shows, and whom it trusts; all of it PEM.
+#[derive(Clone)]
+pub struct Tls {
+    /// The certificate chain that it shows; it must be for the address that it advertises.
+    pub certificate: Vec<u8>,
+    /// The key of the certificate.
+    pub key: Vec<u8>,
+    /// The authorities that sign the certificates of its peers.
+    pub authority: Vec<u8>,
+}
+
+impl std::fmt::Debug for Tls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The key stays out of logs.
+        f.debug_struct("Tls").finish_non_exhaustive()
+    }
+}
+
+impl Tls {
+    pub(crate) fn server(&self) -> ServerTlsConfig {
+        ServerTlsConfig::new().identity(Identity::from_pem(&self.certificate, &self.key))
+    }
+}
+
+/// How a client checks the server that it calls: only what this authority has signed is trusted.
+pub(super) fn client(authority: &[u8]) -> ClientTlsConfig {
+    ClientTlsConfig::new().ca_certificate(Certificate::from_pem(authority))
+}
