@@ -4,6 +4,7 @@ mod check;
 mod controllers;
 mod demo;
 mod graph;
+mod lightpeer;
 mod logs;
 mod manifests;
 mod output;
@@ -42,6 +43,7 @@ enum Command {
     Crd(manifests::CrdArguments),
     Manifests(manifests::ManifestsArguments),
     Graph(graph::GraphArguments),
+    Lightpeer(lightpeer::LightpeerArguments),
 }
 
 fn main() -> ExitCode {
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         Command::Crd(arguments) => manifests::run_crd(&arguments),
         Command::Manifests(arguments) => manifests::run(&arguments),
         Command::Graph(arguments) => graph::run(&arguments),
+        Command::Lightpeer(arguments) => lightpeer::run(&arguments),
     };
     // For a check, 1 means that something is violated; what it could not even start with is 2, as for usage.
     result.unwrap_or_else(|error| {

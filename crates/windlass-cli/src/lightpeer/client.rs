@@ -1,0 +1,105 @@
+//! What a user asks of a peer that runs: `health`, `join`, `persist`, `query`.
+
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+use windlass_klight::wire::{Client, ClientSettings, Health};
+
+use super::duration;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ClientCommand {
+    /// Tell a peer to join the network of another.
+    #[command(after_help = "Example:\n  windlass lightpeer join 127.0.0.1:9082 127.0.0.1:9081")]
+    Join {
+        /// The peer that is to join.
+        address: String,
+        /// A member of the network.
+        contact: String,
+        #[command(flatten)]
+        calls: Calls,
+    },
+    /// Add a block to the chain; prints its identifier when it is safe.
+    #[command(after_help = "Examples:
+  windlass lightpeer persist 127.0.0.1:9081 hello
+  windlass lightpeer persist 127.0.0.1:9081 - <FILE")]
+    Persist {
+        /// Any member.
+        address: String,
+        /// The content of the block; `-` reads it from standard input.
+        payload: String,
+        #[command(flatten)]
+        calls: Calls,
+    },
+    /// Print the content of all clients' blocks, in the order of the chain, one per line.
+    #[command(after_help = "Example:\n  windlass lightpeer query 127.0.0.1:9081")]
+    Query {
+        /// Any member.
+        address: String,
+        #[command(flatten)]
+        calls: Calls,
+    },
+    /// Ask whether a peer serves.
+    #[command(after_help = "Example:\n  windlass lightpeer health 127.0.0.1:9081")]
+    Health {
+        /// The peer.
+        address: String,
+        #[command(flatten)]
+        calls: Calls,
+    },
+}
+
+#[derive(Args, Debug)]
+pub(super) struct Calls {
+    /// How long it may take.
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration::parse)]
+    deadline: Duration,
+    /// Use TLS, and trust this authority (PEM).
+    #[arg(long, value_name = "FILE")]
+    tls_ca: Option<PathBuf>,
+}
+
+impl Calls {
+    fn client(&self, address: &str) -> anyhow::Result<Client> {
+        let authority = self.tls_ca.as_deref().map(super::read).transpose()?;
+        let settings = ClientSettings { deadline: self.deadline, authority, ..ClientSettings::default() };
+        Ok(Client::new(address, &settings)?)
+    }
+}
+
+pub(super) async fn run(command: &ClientCommand) -> anyhow::Result<()> {
+    let mut output = io::stdout();
+    match command {
+        ClientCommand::Join { address, contact, calls } => {
+            let joined = calls.client(address)?.join(contact).await?;
+            writeln!(output, "{}", joined.result)?;
+        }
+        ClientCommand::Persist { address, payload, calls } => {
+            let id = calls.client(address)?.persist(content(payload)?).await?;
+            writeln!(output, "{id}")?;
+        }
+        ClientCommand::Query { address, calls } => {
+            for payload in calls.client(address)?.query().await? {
+                output.write_all(&payload)?;
+                writeln!(output)?;
+            }
+        }
+        ClientCommand::Health { address, calls } => match calls.client(address)?.health().await? {
+            Health::Serving => writeln!(output, "serving")?,
+            Health::NotServing => bail!("the peer at {address} runs but does not serve; its log says why"),
+        },
+    }
+    Ok(())
+}
+
+fn content(payload: &str) -> anyhow::Result<Vec<u8>> {
+    if payload != "-" {
+        return Ok(payload.as_bytes().to_vec());
+    }
+    let mut bytes = Vec::new();
+    io::stdin().read_to_end(&mut bytes).context("cannot read the payload from standard input")?;
+    Ok(bytes)
+}
