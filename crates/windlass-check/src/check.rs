@@ -281,7 +281,11 @@ impl Check {
     }
 
     /// The world and its rules, for the engine.
+    ///
+    /// # Panics
+    /// If a controller wants to watch by a field that the API server cannot select by: it would never be told anything.
     pub(crate) fn subject(&self) -> Subject {
+        self.controllers.iter().for_each(|controller| self.check_fields(controller));
         let alike = |controller: &Controller| std::iter::repeat_n(controller.clone(), self.replicas);
         let setup = Setup {
             processes: self.controllers.iter().flat_map(alike).collect(),
@@ -296,6 +300,18 @@ impl Check {
             alike: self.given.values().filter(|names| names.len() > 1).cloned().collect(),
         };
         Subject::new(setup, self.rules.clone())
+    }
+
+    fn check_fields(&self, controller: &Controller) {
+        for watch in controller.declaration().all_watches() {
+            let Some(info) = self.cluster.types().get(&watch.kind.resource) else { continue };
+            if let Err(message) = watch.fields.check_supported(info) {
+                let (name, kind) = (controller.name(), watch.kind.qualified());
+                panic!(
+                    "{name} cannot watch {kind} by these fields: {message}; see selectableFields of its CRD"
+                );
+            }
+        }
     }
 
     fn rule(

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use futures::StreamExt;
+use futures::{FutureExt, StreamExt};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -237,8 +238,14 @@ fn listen_to_sources(
             return Err(StartError::NoSuchController { name: controller });
         };
         beside.spawn(async move {
-            while let Some(parent) = parents.next().await {
-                inbox.add_from_outside(parent, &what);
+            let telling = async {
+                while let Some(parent) = parents.next().await {
+                    inbox.add_from_outside(parent, &what);
+                }
+            };
+            match AssertUnwindSafe(telling).catch_unwind().await {
+                Ok(()) => tracing::info!(controller, what, "this source of triggers has ended"),
+                Err(_) => tracing::error!(controller, what, "this source of triggers panicked; it is over"),
             }
         });
     }

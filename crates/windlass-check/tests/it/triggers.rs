@@ -145,3 +145,14 @@ fn parents_that_are_not_selected_are_left_alone() {
         .always("nothing is made for others", |world| !world.has::<ConfigMap>("out"))
         .assert();
 }
+
+#[test]
+#[should_panic(
+    expected = "follows cannot watch Thing.test.windlass.dev by these fields: field label not supported: spec.a"
+)]
+fn fields_that_cannot_be_selected_by_are_refused() {
+    let by_field = |it: &mut Declaration| {
+        it.parents(watching::<Thing>().fields("spec.a=b"));
+    };
+    check(Follows(by_field)).given([thing("t")]).run();
+}
