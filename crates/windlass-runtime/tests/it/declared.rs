@@ -24,12 +24,14 @@ enum Only {
     Only,
 }
 
-/// Writes down how often it ran for each pair, and which ConfigMaps it saw in the network of that name.
+/// For each pair, how often it ran, and which ConfigMaps it saw in the network of that name.
+type Entries = BTreeMap<String, (u64, Vec<String>)>;
+
 #[derive(Clone, Default)]
-struct Diary(Arc<Mutex<BTreeMap<String, (u64, Vec<String>)>>>);
+struct Diary(Arc<Mutex<Entries>>);
 
 impl Diary {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, (u64, Vec<String>)>> {
+    fn lock(&self) -> MutexGuard<'_, Entries> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
