@@ -40,6 +40,8 @@ pub struct Kubernetes {
     // The order matters: the API server ends before its store, and the folder goes last.
     api_server: Program,
     etcd: Program,
+    /// Of etcd and of the API server.
+    ports: (u16, u16),
     folder: Folder,
 }
 
@@ -84,9 +86,22 @@ impl Kubernetes {
         let api_server = start_api_server(assets, folder.path(), etcd_port, port)?;
         let access = Access { url: format!("https://127.0.0.1:{port}"), token: TOKEN.to_owned(), ca_pem };
         fs::write(folder.path().join("kubeconfig"), access.kubeconfig())?;
-        let mut kubernetes = Kubernetes { access, assets: assets.to_owned(), api_server, etcd, folder };
+        let ports = (etcd_port, port);
+        let mut kubernetes =
+            Kubernetes { access, assets: assets.to_owned(), api_server, etcd, ports, folder };
         kubernetes.wait_until_ready()?;
         Ok(kubernetes)
+    }
+
+    /// Kills the API server without warning, and starts it again at the same address with the same etcd.
+    ///
+    /// # Errors
+    /// If it does not start again, or is not ready within two minutes.
+    pub fn kill_and_restart(&mut self) -> Result<()> {
+        self.api_server.kill()?;
+        let (etcd_port, port) = self.ports;
+        self.api_server = start_api_server(&self.assets, self.folder.path(), etcd_port, port)?;
+        self.wait_until_ready()
     }
 
     fn wait_until_ready(&mut self) -> Result<()> {

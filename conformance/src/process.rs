@@ -49,6 +49,16 @@ impl Program {
         }
     }
 
+    /// Kills it without warning, and waits until it is gone.
+    ///
+    /// # Errors
+    /// If that cannot be done.
+    pub fn kill(&mut self) -> Result<()> {
+        self.child.kill().with_context(|| format!("cannot kill {}", self.name))?;
+        self.child.wait().with_context(|| format!("cannot wait for the end of {}", self.name))?;
+        Ok(())
+    }
+
     /// The end of what it said on standard error.
     pub fn last_words(&self) -> String {
         let text = fs::read(&self.log).unwrap_or_default();

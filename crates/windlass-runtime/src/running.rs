@@ -199,7 +199,7 @@ fn crews(
         crews.push(Crew {
             watches: Subscription::all(watches, &inbox, namespace).map_err(unreadable)?,
             inbox,
-            driver: driver.clone(),
+            driver: driver.clone().only_while(leading.clone()),
             events,
             records: Records { recorder, folder },
             leading: leading.clone(),

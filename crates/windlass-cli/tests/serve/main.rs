@@ -12,6 +12,7 @@ mod patience;
 mod plans;
 mod python;
 mod rbac;
+mod runs;
 mod served;
 mod started;
 mod traces;

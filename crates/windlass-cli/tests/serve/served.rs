@@ -21,7 +21,17 @@ impl Served {
 
     /// Starts one whose folder holds what an earlier one left there.
     pub(crate) fn start_in(folder: tempfile::TempDir, arguments: &[&str]) -> Served {
-        let mut child = command(&folder.path().join("kubeconfig"))
+        Served::start_at("127.0.0.1:0", folder, arguments)
+    }
+
+    /// Kills it without warning, and starts it again at the same address.
+    pub(crate) fn restart(self, arguments: &[&str]) -> Served {
+        let address = self.url.split("//").last().unwrap_or_default().to_owned();
+        Served::start_at(&address, self.kill(), arguments)
+    }
+
+    fn start_at(address: &str, folder: tempfile::TempDir, arguments: &[&str]) -> Served {
+        let mut child = command_at(address, &folder.path().join("kubeconfig"))
             .args(arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -82,8 +92,12 @@ impl Drop for Served {
 
 /// `windlass serve` on a free port.
 pub(crate) fn command(kubeconfig: &Path) -> Command {
+    command_at("127.0.0.1:0", kubeconfig)
+}
+
+fn command_at(address: &str, kubeconfig: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
-    command.args(["serve", "--listen", "127.0.0.1:0", "--write-kubeconfig"]).arg(kubeconfig);
+    command.args(["serve", "--listen", address, "--write-kubeconfig"]).arg(kubeconfig);
     command
 }
 

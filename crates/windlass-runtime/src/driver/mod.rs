@@ -21,6 +21,7 @@ use windlass::{Rival, Shortcut, Step};
 
 use crate::api::{self, Api};
 use crate::operations::clock::now;
+use crate::operations::leader::Leading;
 use crate::operations::spans;
 use crate::services::Services;
 use crate::watch::Watches;
@@ -43,6 +44,8 @@ pub(crate) struct Driver {
     services: Arc<Services>,
     time_limit: Duration,
     contests: Arc<Mutex<Contests>>,
+    /// Whether this process leads, if only the leader may act.
+    leading: Option<Leading>,
 }
 
 /// A reconcile that has ended.
@@ -94,7 +97,13 @@ impl Driver {
         contests: ContestSettings,
     ) -> Self {
         let contests = Arc::new(Mutex::new(Contests::new(contests)));
-        Driver { api: watches.api().clone(), watches, services, time_limit, contests }
+        Driver { api: watches.api().clone(), watches, services, time_limit, contests, leading: None }
+    }
+
+    /// Acts only while this process leads. One that was stopped and goes on finds its reconciles where they were; they
+    /// must not act before it has found out that its time is over.
+    pub(crate) fn only_while(self, leading: Option<Leading>) -> Self {
+        Driver { leading, ..self }
     }
 
     /// Runs a reconcile to its end.
@@ -152,6 +161,9 @@ impl Driver {
 
     async fn perform(&self, ask: &Ask, memo: &Memo) -> Answer {
         match ask {
+            _ if ask.has_effect() && self.leading.as_ref().is_some_and(|leading| !leading.now()) => {
+                deposed(ask)
+            }
             Ask::Api { request, shortcut } => Answer::Api(self.request(request, *shortcut, memo).await),
             Ask::Call { service, request } => {
                 let span = spans::call(&Span::current(), service);
@@ -259,5 +271,17 @@ impl Driver {
             _ => {}
         }
         response
+    }
+}
+
+/// The answer to what only a leader may do.
+fn deposed(ask: &Ask) -> Answer {
+    let message = "this process does not lead any more, so it does nothing";
+    match ask {
+        Ask::Call { service, .. } => Answer::Call(Err(CallError::Unavailable {
+            service: service.clone(),
+            message: message.to_owned(),
+        })),
+        _ => Answer::Api(Response::status(Status::failure(503, Reason::ServiceUnavailable, message))),
     }
 }

@@ -7,6 +7,7 @@ mod declared;
 mod faults;
 mod kubernetes;
 mod leaders;
+mod load;
 mod machines;
 mod operations;
 mod plans;

@@ -68,6 +68,13 @@ impl Cluster {
         found.data.unwrap_or_default().get("value").cloned()
     }
 
+    /// Creates a ConfigMap that has nothing to do with any pair.
+    pub(crate) async fn create_config_map(&self, name: &str) {
+        let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
+        let config_map = ConfigMap { metadata, ..ConfigMap::default() };
+        self.config_maps().create(&PostParams::default(), &config_map).await.expect("it is made");
+    }
+
     pub(crate) async fn delete_config_map(&self, name: &str) {
         self.config_maps().delete(name, &DeleteParams::default()).await.expect("it is there");
     }
