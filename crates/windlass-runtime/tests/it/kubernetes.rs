@@ -2,16 +2,38 @@
 
 use conformance::kubernetes::Kubernetes;
 
+use crate::rules::{deletion, outcomes, outputs, told, triggers, writers};
 use crate::support::client_of;
 use crate::{contests, declared, scenarios};
 
-#[tokio::test]
-async fn all_scenarios() {
+/// Performs scenarios on a server of their own.
+async fn perform(all: impl AsyncFn(&kube::Client)) {
     let kubernetes =
         tokio::task::spawn_blocking(Kubernetes::start).await.expect("no panic").expect("it starts");
     let client = client_of(&kubernetes.kubeconfig()).await;
-    scenarios::all(&client).await;
-    contests::all(&client).await;
-    declared::all(&client).await;
+    all(&client).await;
     tokio::task::spawn_blocking(move || drop(kubernetes)).await.expect("it ends");
+}
+
+#[tokio::test]
+async fn all_scenarios() {
+    perform(async |client| {
+        scenarios::all(client).await;
+        contests::all(client).await;
+        declared::all(client).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn all_rules() {
+    perform(async |client| {
+        outcomes::all(client).await;
+        outputs::all(client).await;
+        deletion::all(client).await;
+        triggers::all(client).await;
+        writers::all(client).await;
+        told::all(client).await;
+    })
+    .await;
 }

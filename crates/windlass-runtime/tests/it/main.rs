@@ -12,6 +12,7 @@ mod machines;
 mod operations;
 mod plans;
 mod recordings;
+mod rules;
 mod scenarios;
 mod support;
 mod watches;
