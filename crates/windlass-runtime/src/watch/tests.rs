@@ -227,3 +227,36 @@ async fn a_watch_serves_for_what_lies_within_it() {
     assert!(order(&selection(None, "", "", true), &selection(None, "a", "", false)));
     assert!(order(&selection(None, "a", "", false), &selection(None, "a", "b=c", false)));
 }
+
+#[tokio::test]
+async fn reads_are_answered_by_watches_that_know_enough() {
+    let (api, _) = scripted(&Vec::new());
+    let watches = Watches::new(api);
+    let resource = kind().resource;
+    let mut known = typed("a", 1);
+    known["metadata"]["labels"] = json!({"net": "1"});
+    let place = ObjectRef::new("default", "a");
+    let answers = || {
+        let listed = |labels| {
+            let (labels, fields) = (LabelSelector::parse(labels).expect("one"), FieldSelector::default());
+            watches.covering_selection(&resource, Some("default"), &labels, &fields).is_some()
+        };
+        let whole = watches.covering(&resource, Some("default")).is_some();
+        (whole, listed(""), listed("net=1"), watches.knowing(&resource, &place).is_some())
+    };
+    let open = |labels: Option<&str>, metadata_only| {
+        let labels = labels.map(str::to_owned);
+        let selection = Selection { labels, metadata_only, ..Selection::whole(&kind(), None) };
+        let watch = watches.open(&kind(), selection, std::iter::empty()).expect("a selector");
+        watches.wrote(&resource, &Arc::new(known.clone()), &known.to_string());
+        watch
+    };
+    open(None, true).state.set_synced();
+    assert_eq!(answers(), (false, false, false, false), "metadata is not enough");
+    let selective = open(Some("net"), false);
+    assert_eq!(answers(), (false, false, false, false), "it is not synced");
+    selective.state.set_synced();
+    assert_eq!(answers(), (false, false, true, true));
+    open(None, false).state.set_synced();
+    assert_eq!(answers(), (true, true, true, true));
+}
