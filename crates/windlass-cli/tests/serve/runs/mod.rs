@@ -2,6 +2,7 @@
 
 mod killed_servers;
 mod paused;
+mod people;
 mod process;
 mod server;
 mod wire;

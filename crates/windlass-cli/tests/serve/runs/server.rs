@@ -23,8 +23,13 @@ pub(super) enum Server {
 
 impl Server {
     pub(super) fn embedded() -> Server {
+        Server::embedded_with(&[])
+    }
+
+    pub(super) fn embedded_with(arguments: &[&str]) -> Server {
         let data = tempfile::tempdir().expect("a temporary folder");
-        let served = Served::start(&["--data", data.path().to_str().expect("a plain path")]);
+        let in_data = ["--data", data.path().to_str().expect("a plain path")];
+        let served = Served::start(&[&in_data, arguments].concat());
         Server::Embedded { served: Some(served), data }
     }
 
