@@ -15,6 +15,9 @@ use super::block::{Block, MemberRecord, Moment};
 /// How many earlier states are remembered, to tell a peer that is behind from one that has something new.
 const REMEMBERED: usize = 4096;
 
+/// The digest of a chain without blocks.
+pub const EMPTY: [u8; 32] = [0; 32];
+
 /// How much a chain may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChainLimits {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures::StreamExt;
 
+use super::chain::EMPTY;
 use super::events::{Event, count};
 use super::node::Node;
 use super::roster::Contact;
@@ -77,10 +78,9 @@ impl Node {
         (contact, outcome)
     }
 
-    /// Fetches the chain of those that have something else than this peer has now or had a while ago, and of one if this
-    /// peer is not recorded as a member, as after a start with another address.
+    /// Exchanges chains with those that need it.
     async fn catch_up(&self, mut answers: Vec<(Contact, Identity)>) {
-        answers.retain(|(_, identity)| self.lacks(identity));
+        answers.retain(|(_, identity)| self.needs_exchange(identity));
         if answers.is_empty() {
             return;
         }
@@ -88,7 +88,7 @@ impl Node {
         tokio::time::sleep(LONGEST_GRACE.min(self.settings.check_interval / 4)).await;
         let mut pulls = 0;
         for (contact, identity) in answers {
-            if pulls == MOST_PULLS || !self.lacks(&identity) {
+            if pulls == MOST_PULLS || !self.needs_exchange(&identity) {
                 continue;
             }
             pulls += 1;
@@ -101,8 +101,11 @@ impl Node {
         }
     }
 
-    fn lacks(&self, theirs: &Identity) -> bool {
+    /// Whether to exchange chains: the other has something else than this peer has now or had a while ago; or it has
+    /// nothing at all, and so knows nobody whom it could ask; or this peer is not recorded, as after a start with another
+    /// address.
+    fn needs_exchange(&self, theirs: &Identity) -> bool {
         let has_been = self.state().chain.has_been(&theirs.chain);
-        !has_been || !self.is_recorded()
+        !has_been || theirs.chain == EMPTY || !self.is_recorded()
     }
 }

@@ -1,6 +1,11 @@
 //! TLS between peers, and from clients to peers.
 
+use std::time::Duration;
+
 use tonic::transport::{Certificate, ClientTlsConfig, Identity, ServerTlsConfig};
+
+/// A connection that is not set up by then is closed.
+const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(10);
 
 /// What a peer shows, and whom it trusts; all of it PEM.
 #[derive(Clone)]
@@ -22,7 +27,9 @@ impl std::fmt::Debug for Tls {
 
 impl Tls {
     pub(crate) fn server(&self) -> ServerTlsConfig {
-        ServerTlsConfig::new().identity(Identity::from_pem(&self.certificate, &self.key))
+        ServerTlsConfig::new()
+            .identity(Identity::from_pem(&self.certificate, &self.key))
+            .timeout(HANDSHAKE_PATIENCE)
     }
 }
 

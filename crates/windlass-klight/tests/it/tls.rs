@@ -1,1 +1,74 @@
-//! To come.
+//! A network in which every connection is TLS.
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use windlass_klight::peer::{Peer, PeerSettings};
+use windlass_klight::wire::{Client, ClientSettings, Tls};
+
+use crate::support::{agreed, settings};
+
+struct Authority(CertifiedIssuer<'static, KeyPair>);
+
+impl Authority {
+    fn new() -> Authority {
+        let mut parameters = CertificateParams::default();
+        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        Authority(
+            CertifiedIssuer::self_signed(parameters, KeyPair::generate().expect("it works"))
+                .expect("it works"),
+        )
+    }
+
+    fn tls(&self) -> Tls {
+        let key = KeyPair::generate().expect("it works");
+        let parameters = CertificateParams::new(vec!["127.0.0.1".to_owned()]).expect("it works");
+        let certificate = parameters.signed_by(&key, &self.0).expect("it works");
+        Tls {
+            certificate: certificate.pem().into_bytes(),
+            key: key.serialize_pem().into_bytes(),
+            authority: self.pem(),
+        }
+    }
+
+    fn pem(&self) -> Vec<u8> {
+        self.0.pem().into_bytes()
+    }
+
+    async fn peer(&self) -> Peer {
+        Peer::start(PeerSettings { tls: Some(self.tls()), ..settings() }).await.expect("it works")
+    }
+
+    fn client(&self, peer: &Peer) -> Client {
+        let settings = ClientSettings { authority: Some(self.pem()), ..ClientSettings::default() };
+        Client::new(peer.address(), &settings).expect("it works")
+    }
+}
+
+#[tokio::test]
+async fn a_network_forms_over_tls() {
+    let authority = Authority::new();
+    let peers = [authority.peer().await, authority.peer().await, authority.peer().await];
+    authority.client(&peers[1]).join(peers[0].address()).await.unwrap();
+    authority.client(&peers[2]).join(peers[1].address()).await.unwrap();
+    agreed(&[&peers[0], &peers[1], &peers[2]]).await;
+    authority.client(&peers[0]).persist(b"secret".to_vec()).await.unwrap();
+    assert_eq!(authority.client(&peers[2]).query().await.unwrap(), [b"secret"]);
+}
+
+#[tokio::test]
+async fn peers_of_another_authority_and_without_tls_stay_out() {
+    let (authority, other) = (Authority::new(), Authority::new());
+    let (member, stranger) = (authority.peer().await, other.peer().await);
+    let plain = Peer::start(settings()).await.unwrap();
+    assert!(stranger.join(member.address()).await.is_err());
+    assert!(plain.join(member.address()).await.is_err());
+    assert!(other.client(&member).health().await.is_err());
+    assert!(member.blocks().is_empty());
+    assert!(authority.client(&member).health().await.is_ok());
+}
+
+#[tokio::test]
+async fn a_certificate_that_is_none_is_refused_at_the_start() {
+    let tls = Tls { certificate: b"x".to_vec(), key: b"y".to_vec(), authority: b"z".to_vec() };
+    let error = Peer::start(PeerSettings { tls: Some(tls), ..settings() }).await.unwrap_err();
+    assert!(error.to_string().contains("certificate"), "{error}");
+}

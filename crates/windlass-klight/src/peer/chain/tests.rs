@@ -144,6 +144,7 @@ fn limits_hold() {
 #[test]
 fn a_chain_knows_what_it_was() {
     let mut chain = Chain::default();
+    assert_eq!(chain.digest(), EMPTY);
     chain.adopt(vec![block("", 1)]).unwrap();
     let earlier = chain.digest();
     chain.adopt(vec![block("", 2)]).unwrap();

@@ -1,0 +1,5 @@
+//! `windlass lightpeer` as a process: networks of real processes, some of which are really killed.
+
+mod commands;
+mod killed;
+mod running;
