@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use windlass::{CallError, Controller, Kind, KindInfo, Machine};
-use windlass_model::{Cluster, Request, Store, Timestamp, Verb, object};
+use windlass_model::{Cluster, PatchKind, Request, Store, Timestamp, Verb, object};
 
 use crate::engine::{self, Options, PropertyKind, Simulation, SimulationOptions};
 use crate::fault::Faults;
-use crate::host::client::ClientEvent;
-use crate::host::service::{Respond, ServiceStates};
+use crate::host::client::{ClientEvent, creation};
+use crate::host::service::{IsRead, Respond, ServiceStates};
 use crate::oracle::Oracle;
 use crate::reductions::Reductions;
 use crate::report::{self, Report};
@@ -43,6 +43,7 @@ pub struct Check {
     scripts: Vec<Vec<ClientEvent>>,
     services: BTreeMap<String, Respond>,
     service_states: ServiceStates,
+    reads: BTreeMap<String, IsRead>,
     rules: Rules,
     clock_limit: u32,
     options: Options,
@@ -69,6 +70,7 @@ impl Check {
             scripts: Vec::new(),
             services: BTreeMap::new(),
             service_states: ServiceStates::new(),
+            reads: BTreeMap::new(),
             rules: Rules::default(),
             clock_limit: 0,
             options: Options { max_states: DEFAULT_MAX_STATES, ..Options::default() },
@@ -132,7 +134,7 @@ impl Check {
         self
     }
 
-    /// Objects that are there from the start.
+    /// Objects that are there from the start, with the status that they have, if they have one.
     ///
     /// # Panics
     /// If an object is refused.
@@ -140,11 +142,9 @@ impl Check {
     pub fn given<K: Kind>(mut self, objects: impl IntoIterator<Item = K>) -> Self {
         self.install(&K::kind_info());
         for typed in objects {
-            let ClientEvent(request) = ClientEvent::create(typed);
-            let response = self.cluster.request(&request);
-            if let Some(status) = response.failure() {
-                panic!("a given object was refused: {}", status.message);
-            }
+            let request = creation(typed);
+            self.perform_given(&request);
+            self.give_status(&request);
             self.objects += 1;
             let mut nameless = request.body.unwrap_or_default();
             let name = object::remove_meta(&mut nameless, "name").unwrap_or_default();
@@ -155,11 +155,30 @@ impl Check {
         self
     }
 
+    fn perform_given(&mut self, request: &Request) {
+        if let Some(status) = self.cluster.request(request).failure() {
+            panic!("a given object was refused: {}", status.message);
+        }
+    }
+
+    /// A status that comes with the creation is dropped, as by any API server, so it is written afterwards.
+    fn give_status(&mut self, creation: &Request) {
+        let body = creation.body.as_ref().unwrap_or(&Value::Null);
+        let has_status = self.cluster.types().get(&creation.resource).is_some_and(|info| info.has_status);
+        if body["status"].is_object() && has_status {
+            let mut request =
+                creation.clone().named(object::name(body)).with_body(json!({ "status": body["status"] }));
+            request.verb = Verb::Patch(PatchKind::Merge);
+            request.subresource = Some("status".to_owned());
+            self.perform_given(&request);
+        }
+    }
+
     /// What a user does, in this order, at any time. Scripts run side by side.
     #[must_use]
     pub fn client(mut self, script: impl IntoIterator<Item = ClientEvent>) -> Self {
         let script: Vec<ClientEvent> = script.into_iter().collect();
-        self.objects += script.iter().filter(|event| event.0.verb == Verb::Create).count();
+        self.objects += script.iter().filter(|event| event.creates()).count();
         self.scripts.push(script);
         self
     }
@@ -174,6 +193,18 @@ impl Check {
     ) -> Self {
         self.service_states.insert(name.to_owned(), initial);
         self.services.insert(name.to_owned(), Arc::new(respond));
+        self
+    }
+
+    /// Which requests to a service only ask and change nothing. That one of these comes late or twice makes no
+    /// difference then, so there are fewer states; that it really changes nothing is not checked.
+    #[must_use]
+    pub fn service_reads(
+        mut self,
+        name: &str,
+        is_read: impl Fn(&Value) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.reads.insert(name.to_owned(), Arc::new(is_read));
         self
     }
 
@@ -294,6 +325,7 @@ impl Check {
             scripts: self.scripts.clone(),
             services: self.services.clone(),
             service_states: self.service_states.clone(),
+            reads: self.reads.clone(),
             clock_limit: self.clock_limit,
             workers: self.workers,
             reductions: self.reductions,

@@ -36,7 +36,7 @@ impl Story<'_> {
     fn words(&mut self) -> (String, Option<String>, String) {
         let process = |number: u8| Some(usize::from(number));
         let (who, whom, text) = match self.action {
-            Action::Client { .. } => (None, Some(DATABASE.to_owned()), self.exchange()),
+            Action::Client { .. } => (None, Some(self.peer()), self.exchange()),
             Action::Notify { controller, job } => {
                 return self.watch(controller, "tells", format!("that {} has changed", self.target(job)));
             }

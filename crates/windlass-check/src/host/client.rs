@@ -1,12 +1,14 @@
-//! The client: what users do to the cluster, as scripts that run side by side.
+//! The client: what users do to the cluster and to services, as scripts that run side by side.
 
 use serde_json::Value;
-use windlass::{Kind, to_value};
+use windlass::{Ask, Kind, Service, to_value};
 use windlass_model::{PatchKind, Propagation, Request, Verb, object};
+
+use super::database::plain;
 
 /// One thing that a user does. A script does its events in order; several scripts interleave freely.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ClientEvent(pub(crate) Request);
+pub struct ClientEvent(pub(crate) Ask);
 
 /// Who a client's writes belong to.
 const CLIENT_MANAGER: &str = "client";
@@ -17,8 +19,7 @@ impl ClientEvent {
     /// # Panics
     /// If the object does not serialize.
     pub fn create<K: Kind>(typed: K) -> Self {
-        let (request, body) = request_for::<K>(Verb::Create, &typed);
-        ClientEvent(Request { name: None, ..request }.with_body(body))
+        ClientEvent(plain(creation(typed)))
     }
 
     /// The user applies an object (server-side).
@@ -27,22 +28,51 @@ impl ClientEvent {
     /// If the object does not serialize.
     pub fn apply<K: Kind>(typed: K) -> Self {
         let (request, body) = request_for::<K>(Verb::Patch(PatchKind::Apply), &typed);
-        ClientEvent(request.with_body(body))
+        ClientEvent(plain(request.with_body(body)))
     }
 
     /// The user merges a patch into an object of the namespace `default`.
     pub fn patch<K: Kind>(name: &str, patch: Value) -> Self {
-        ClientEvent(
-            named::<K>(Verb::Patch(PatchKind::Merge), name).with_body(patch).as_manager(CLIENT_MANAGER),
-        )
+        ClientEvent(plain(merge::<K>(name, patch)))
+    }
+
+    /// The user, or another controller such as the kubelet, merges a patch into the status of an object of the
+    /// namespace `default`. The patch has the form `{ "status": .. }`.
+    pub fn patch_status<K: Kind>(name: &str, patch: Value) -> Self {
+        let status = Some("status".to_owned());
+        ClientEvent(plain(Request { subresource: status, ..merge::<K>(name, patch) }))
+    }
+
+    /// Something happens to an external service: its model gets this request, and nobody the answer.
+    ///
+    /// # Panics
+    /// If the request does not serialize.
+    pub fn call<S: Service>(_service: S, request: &S::Request) -> Self {
+        let request = serde_json::to_value(request).expect("the request serializes");
+        ClientEvent(Ask::Call { service: S::NAME.to_owned(), request })
     }
 
     /// The user deletes an object of the namespace `default`.
     pub fn delete<K: Kind>(name: &str) -> Self {
         let mut request = named::<K>(Verb::Delete, name);
         request.options.propagation = Some(Propagation::Background);
-        ClientEvent(request)
+        ClientEvent(plain(request))
     }
+
+    /// Whether it makes an object.
+    pub(crate) fn creates(&self) -> bool {
+        matches!(&self.0, Ask::Api { request, .. } if request.verb == Verb::Create)
+    }
+}
+
+/// The request that creates an object.
+pub(crate) fn creation<K: Kind>(typed: K) -> Request {
+    let (request, body) = request_for::<K>(Verb::Create, &typed);
+    Request { name: None, ..request }.with_body(body)
+}
+
+fn merge<K: Kind>(name: &str, patch: Value) -> Request {
+    named::<K>(Verb::Patch(PatchKind::Merge), name).with_body(patch).as_manager(CLIENT_MANAGER)
 }
 
 fn named<K: Kind>(verb: Verb, name: &str) -> Request {

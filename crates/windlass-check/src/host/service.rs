@@ -12,6 +12,9 @@ use crate::intern::Interner;
 /// What a service does with a request: changes its state, and answers.
 pub(crate) type Respond = Arc<dyn Fn(&mut Value, &Value) -> Result<Value, CallError> + Send + Sync>;
 
+/// Whether a request to a service changes nothing.
+pub(crate) type IsRead = Arc<dyn Fn(&Value) -> bool + Send + Sync>;
+
 /// The state of each service, by its name.
 pub(crate) type ServiceStates = BTreeMap<String, Value>;
 

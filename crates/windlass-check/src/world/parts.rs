@@ -15,10 +15,10 @@ use super::symmetry::Mirrors;
 use crate::fault::Faults;
 use crate::host::client::ClientEvent;
 use crate::host::controller::{Active, Host, Slot, insert, remove};
-use crate::host::database::{Database, insists, key_of, plain};
+use crate::host::database::{Database, insists, key_of};
 use crate::host::environment::Environment;
 use crate::host::network::{Message, Network};
-use crate::host::service::{Respond, ServiceStates, Services};
+use crate::host::service::{IsRead, Respond, ServiceStates, Services};
 use crate::intern::Interner;
 use crate::reductions::Reductions;
 use crate::steps::{Job, NodeNext, Steps};
@@ -36,12 +36,24 @@ pub(crate) struct Setup {
     pub(crate) scripts: Vec<Vec<ClientEvent>>,
     pub(crate) services: BTreeMap<String, Respond>,
     pub(crate) service_states: ServiceStates,
+    /// Which requests to a service change nothing.
+    pub(crate) reads: BTreeMap<String, IsRead>,
     pub(crate) clock_limit: u32,
     /// How many objects a process reconciles at the same time.
     pub(crate) workers: usize,
     pub(crate) reductions: Reductions,
     /// Names of objects that are alike.
     pub(crate) alike: Vec<Vec<String>>,
+}
+
+impl Setup {
+    /// Whether this is a call that changes nothing.
+    fn is_read(&self, ask: &Ask) -> bool {
+        match ask {
+            Ask::Call { service, request } => self.reads.get(service).is_some_and(|is_read| is_read(request)),
+            _ => false,
+        }
+    }
 }
 
 /// What a request does, in numbers.
@@ -97,7 +109,7 @@ pub(crate) struct Parts {
 impl Parts {
     pub(crate) fn new(setup: Setup) -> Self {
         let mut asks = Interner::new();
-        let mut number = |event: &ClientEvent| asks.id(plain(event.0.clone()));
+        let mut number = |event: &ClientEvent| asks.id(event.0.clone());
         let scripts = setup.scripts.iter().map(|script| script.iter().map(&mut number).collect()).collect();
         let mut messages = Interner::new();
         messages.id(Message { sender: usize::MAX, ask: u32::MAX, decided_on: None });
@@ -188,7 +200,7 @@ impl Parts {
             peer: facts.peer,
             delivered: slot.delivered,
             replies: slot.replies.len() as u8,
-            effect: ask.has_effect(),
+            effect: ask.has_effect() && !self.setup.is_read(ask),
             shortcut,
         }
     }

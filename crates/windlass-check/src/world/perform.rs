@@ -1,6 +1,6 @@
 //! What an action leads to.
 
-use windlass::Shortcut;
+use windlass::{Ask, Shortcut};
 
 use super::{CLUSTER, EnvOp, HOSTS, HostOp, NETWORK, NetworkOp, Step, Words, World};
 use crate::action::{Action, Place};
@@ -56,7 +56,11 @@ impl World {
     fn client_event(&mut self, step: &mut Step, script: usize) {
         let ask = self.script_ask(&step.state, script);
         self.env_op(step, EnvOp::Script(script));
-        self.meet_database(step, ask, None);
+        if matches!(&**self.parts().asks.get(ask), Ask::Call { .. }) {
+            self.meet_service(step, ask);
+        } else {
+            self.meet_database(step, ask, None);
+        }
     }
 
     fn deliver_first(&mut self, step: &mut Step, place: Place) {
@@ -109,17 +113,21 @@ impl World {
     pub(crate) fn execute(&mut self, step: &mut Step, message: u32) {
         let facts = self.message(message);
         if facts.peer > 0 {
-            let services = self.env(&step.state).services;
-            let (services, answer) = self.call(services, facts.ask);
-            self.env_op(step, EnvOp::Services(services));
-            step.answer = Some(answer);
-            step.met = Some((step.state[CLUSTER], facts.ask));
+            self.meet_service(step, facts.ask);
             return;
         }
         if facts.decided {
             step.wrong = step.wrong.or(self.hits_another_object(&step.state, message));
         }
         self.meet_database(step, facts.ask, Some(facts.sender));
+    }
+
+    fn meet_service(&mut self, step: &mut Step, ask: u32) {
+        let services = self.env(&step.state).services;
+        let (services, answer) = self.call(services, ask);
+        self.env_op(step, EnvOp::Services(services));
+        step.answer = Some(answer);
+        step.met = Some((step.state[CLUSTER], ask));
     }
 
     fn meet_database(&mut self, step: &mut Step, ask: u32, writer: Option<usize>) {

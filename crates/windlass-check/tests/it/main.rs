@@ -7,5 +7,6 @@ mod page;
 mod properties;
 mod reductions;
 mod regressions;
+mod services;
 mod things;
 mod triggers;
