@@ -1,4 +1,4 @@
-//! Peer networks of pods: the wire that lightpeers speak, and a lightpeer.
+//! Peer networks of pods: the wire that lightpeers speak, a lightpeer, and the controller that joins pods.
 //!
 //! Start with [`peer::Peer`]: it runs a member of a network in this process. [`wire::Client`] asks something of one,
 //! wherever it runs.
@@ -21,5 +21,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod network;
 pub mod peer;
 pub mod wire;

@@ -1,0 +1,108 @@
+//! How the next pod joins: the steps of the stack, and whose fault it is if it does not.
+
+use k8s_openapi::api::core::v1::Pod;
+use windlass::{Cx, Error};
+
+use super::controller::{LightNetworks, lose};
+use super::mistake::Mistake;
+use super::pod::{Standing, network_id_of, standing};
+use super::resource::{Contact, LightNetwork, Waiting};
+use super::round::{Round, is_same};
+use super::service::{Health, Joining};
+
+/// So many pods that fail to join are tried in one reconcile: each may take as long as a call may.
+const MOST_FAILURES: usize = 3;
+/// So many contacts that are well, but that a pod says it cannot reach, are tried for it.
+const MOST_CONTACTS: usize = 3;
+
+impl LightNetworks {
+    /// Lets the first pod join that can. Returns those that were not tried.
+    pub(super) async fn join_one(
+        &self,
+        cx: &Cx<LightNetwork>,
+        round: &mut Round,
+    ) -> Result<Vec<Waiting>, Error> {
+        let joiners = std::mem::take(&mut round.joiners);
+        let asked = cx.all(joiners.iter().map(|joiner| Health::of(cx, joiner, false)));
+        let answers: Vec<Health> = asked.await.into_iter().collect::<Result<_, _>>()?;
+        let (mut untried, mut failures) = (Vec::new(), 0);
+        for (joiner, health) in joiners.into_iter().zip(answers) {
+            let peer = match health {
+                Health::Serving { peer } => peer,
+                Health::Failing { why } => {
+                    round.fail(&joiner, why);
+                    continue;
+                }
+            };
+            if round.joined || failures == MOST_FAILURES {
+                untried.push(Waiting { pod: joiner.pod, why: "it is to join next".to_owned() });
+                continue;
+            }
+            let joiner = Contact { peer: peer.filter(|_| !self.has(Mistake::KnowsAddressesOnly)), ..joiner };
+            // What it calls itself is known, so this is asked after it: then both are about one pod.
+            if !self.is_still_there(cx, &joiner).await? {
+                continue;
+            }
+            match self.join(cx, round, &joiner).await? {
+                None => {
+                    round.stack.insert(0, joiner);
+                    round.joined = true;
+                }
+                Some(why) => {
+                    round.fail(&joiner, why);
+                    failures += 1;
+                }
+            }
+        }
+        Ok(untried)
+    }
+
+    /// Joins a pod through the newest contact that lives. `None` if it is a member now, or else why it is not.
+    async fn join(
+        &self,
+        cx: &Cx<LightNetwork>,
+        round: &mut Round,
+        joiner: &Contact,
+    ) -> Result<Option<String>, Error> {
+        let mut problem = None;
+        let mut place = 0;
+        while let Some(contact) = round.stack.get(place).cloned() {
+            // A contact that does not say who it is may have been replaced by now.
+            if contact.peer.is_none() && !self.is_still_there(cx, &contact).await? {
+                round.stack.remove(place);
+                continue;
+            }
+            let (why, blames_contact) = match Joining::of(cx, joiner, &contact).await? {
+                Joining::Done => return Ok(None),
+                Joining::Failed { why, blames_contact } => (why, blames_contact),
+            };
+            let dead = Health::of(cx, &contact, true).await?.problem_of(&contact);
+            if let Some(why) = dead {
+                round.stack.remove(place);
+                lose(cx, round, &contact, why);
+            } else if self.has(Mistake::PopsOnAnyFailure) {
+                round.stack.remove(place);
+            } else {
+                // The contact lives, so it stays, and whoever wants to join tries again later.
+                problem = Some(format!("it cannot join through pod {}: {why}", contact.pod));
+                place += 1;
+                if !blames_contact || place == MOST_CONTACTS {
+                    return Ok(problem);
+                }
+            }
+        }
+        // Without any contact it is the only one that is known in the network.
+        Ok(if round.stack.is_empty() { None } else { problem })
+    }
+
+    /// Whether a pod is still there, with its address, in this network. Never stale: as long as a pod has an address,
+    /// no other has it.
+    async fn is_still_there(&self, cx: &Cx<LightNetwork>, contact: &Contact) -> Result<bool, Error> {
+        if self.has(Mistake::TrustsWhatItSawBefore) || self.has(Mistake::KnowsAddressesOnly) {
+            return Ok(true);
+        }
+        let Some(pod) = cx.get::<Pod>(&contact.pod).await? else { return Ok(false) };
+        let is_member = network_id_of(&pod) == Some(cx.parent().spec.network_id.as_str());
+        Ok(is_member && matches!(standing(&pod), Standing::Reachable(now) if is_same(&now, contact)))
+    }
+}
