@@ -141,7 +141,8 @@ impl Declaration {
         self
     }
 
-    /// How to make a parent that does not exist when a watched object (see [`Declaration::watches`]) names it.
+    /// How to make a parent that does not exist when a watched object (see [`Declaration::watches`]), or something
+    /// outside the cluster, names it. It should be one that [`Declaration::parents`] selects.
     ///
     /// A parent that was deleted is not made again by its own deletion or by that of its outputs.
     pub fn create_missing<K: Kind>(
@@ -203,7 +204,7 @@ impl Declaration {
         self.keeps_status
     }
 
-    /// Whether a watched object that names a parent that does not exist makes one.
+    /// Whether a parent that does not exist is made when something names it: see [`Cause::creates_missing`].
     pub fn creates_missing(&self) -> bool {
         self.create_missing.is_some()
     }
