@@ -10,13 +10,13 @@ use tonic::transport::server::TcpIncoming;
 use tonic::{Code, Request, Response, Status};
 use windlass_klight::peer::chain::ChainLimits;
 use windlass_klight::peer::{Peer, PeerSettings};
-use windlass_klight::wire::CallError;
 use windlass_klight::wire::messages::lightpeer_client::LightpeerClient;
 use windlass_klight::wire::messages::lightpeer_server::{Lightpeer, LightpeerServer};
 use windlass_klight::wire::messages::{
     ConnectRequest, EmptyQueryRequest, JoinRequest, JoinResponse, Lightblock, NewBlockResponse, PeerInfo,
     PersistRequest, PersistResponse, QueryResponse,
 };
+use windlass_klight::wire::{CallError, Client, ClientSettings};
 
 use crate::support::{client, eventually, ids, network, peer, query, settings};
 
@@ -141,6 +141,22 @@ async fn a_contact_that_never_answers_meets_the_deadline() {
     let contact = silent.local_addr().unwrap().to_string();
     let joiner = joiner(PeerSettings { chain_deadline: Duration::from_millis(300), ..settings() }).await;
     check_blamed(client(&joiner).join(&contact).await, "did not answer within 300ms");
+}
+
+#[tokio::test]
+async fn every_call_to_a_silent_peer_meets_its_deadline() {
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let settings = ClientSettings { deadline: Duration::from_millis(200), ..ClientSettings::default() };
+    let client = Client::new(&silent.local_addr().unwrap().to_string(), &settings).unwrap();
+    let outcomes = [
+        client.health().await.map(|_| ()),
+        client.join("127.0.0.1:1").await.map(|_| ()),
+        client.persist(Vec::new()).await.map(|_| ()),
+        client.query().await.map(|_| ()),
+    ];
+    for outcome in outcomes {
+        assert!(matches!(outcome, Err(CallError::Deadline { .. })), "{outcome:?}");
+    }
 }
 
 #[tokio::test]

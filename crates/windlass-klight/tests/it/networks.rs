@@ -60,6 +60,8 @@ async fn a_joiner_keeps_its_own_blocks_and_brings_them_in() {
     let joiner = peer().await;
     client(&joiner).persist(b"its own".to_vec()).await.unwrap();
     client(&joiner).join(peers[0].address()).await.unwrap();
+    // When it has joined, it is not the only one to have its blocks.
+    assert!(query(&peers[0]).await.contains(&"its own".to_owned()));
     agreed(&[&peers[0], &peers[1], &joiner]).await;
     let everywhere = query(&joiner).await;
     assert_eq!(sorted(everywhere.clone()), ["its own", "theirs"]);

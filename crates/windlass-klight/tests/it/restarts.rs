@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use windlass_klight::peer::{Peer, PeerSettings, Standing};
+use tonic::metadata::MetadataValue;
+use tonic::{Code, Request};
+use windlass_klight::peer::{Event, Peer, PeerSettings, Standing};
+use windlass_klight::wire::messages::lightpeer_client::LightpeerClient;
 
 use crate::support::{agreed, client, eventually, ids, network, query, settings};
 
@@ -108,4 +111,39 @@ async fn another_peer_at_the_address_of_a_dead_one_is_left_alone() {
     stranger.join(peers[1].address()).await.unwrap();
     agreed(&[&peers[0], &peers[1], &stranger]).await;
     assert_eq!(standing(&peers[0], stranger.address()), Some(Standing::Live));
+}
+
+#[tokio::test]
+async fn a_peer_whose_address_another_has_got_is_dropped() {
+    // Patient enough that the other is there before it is dropped for not answering.
+    let patient = PeerSettings { failures_until_dropped: 40, ..settings() };
+    let member = Peer::start(patient).await.unwrap();
+    let old = Peer::start(settings()).await.unwrap();
+    old.join(member.address()).await.unwrap();
+    agreed(&[&member, &old]).await;
+    let (address, mut events) = (old.address().to_owned(), member.events());
+    old.shutdown().await;
+    let stranger =
+        Peer::start(PeerSettings { listen: address.parse().unwrap(), ..settings() }).await.unwrap();
+    loop {
+        if let Event::PeerDropped { reason, .. } = events.recv().await.unwrap() {
+            assert!(reason.contains("has its address now"), "{reason}");
+            break;
+        }
+    }
+    assert!(stranger.blocks().is_empty());
+}
+
+#[tokio::test]
+async fn what_is_meant_for_another_is_refused() {
+    let peers = network(2).await;
+    let mut raw = LightpeerClient::connect(format!("http://{}", peers[0].address())).await.unwrap();
+    let mut tell = async |name: &str| {
+        let mut request = Request::new(peers[0].blocks()[0].to_wire());
+        let name = MetadataValue::from_bytes(name.as_bytes());
+        request.metadata_mut().insert_bin("lightpeer-for-bin", name);
+        raw.notify_new_block(request).await
+    };
+    assert!(tell(peers[0].name()).await.is_ok());
+    assert_eq!(tell("somebody else").await.unwrap_err().code(), Code::NotFound);
 }
