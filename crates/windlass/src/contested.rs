@@ -25,10 +25,10 @@ pub struct Contested {
     pub wait: Duration,
 }
 
-/// A field that somebody else writes too.
+/// A field, or a whole object, that somebody else writes too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rival {
-    /// As conflicts show it: `.data.value`.
+    /// As conflicts show it: `.data.value`. Empty if the whole object is deleted.
     pub field: String,
     /// The field manager, if somebody owns the field.
     pub manager: Option<String>,
@@ -72,6 +72,7 @@ impl Contested {
         let shown = if more == 0 { shown } else { format!("{shown} and {more} more") };
         let are = if fields.len() == 1 { "is" } else { "are" };
         match manager {
+            None if fields == [""] => "somebody deletes it".to_owned(),
             Some(manager) => format!("{shown} {are} also written by {manager:?}"),
             None => format!("{shown} {are} also changed by somebody who owns no field"),
         }
@@ -90,9 +91,18 @@ impl Rival {
         rivals.collect()
     }
 
+    /// Somebody who deletes the object; Kubernetes does not say who.
+    pub fn deletes() -> Rival {
+        Rival { field: String::new(), manager: None }
+    }
+
     fn cause(&self) -> Cause {
         let message = self.manager.as_ref().map(|manager| format!("also written by {manager:?}"));
-        Cause { reason: Some(CONTESTED.to_owned()), message, field: Some(self.field.clone()) }
+        Cause {
+            reason: Some(CONTESTED.to_owned()),
+            message,
+            field: Some(self.field.clone()).filter(|field| !field.is_empty()),
+        }
     }
 }
 
@@ -133,6 +143,12 @@ mod tests {
         let error = Error::from(status);
         assert_eq!((error.reason(), error.is_conflict()), ("Contested", true));
         assert!(!is_contested(&Status::conflict("", "configmaps", "x", "")));
+    }
+
+    #[test]
+    fn who_deletes_is_not_known() {
+        let contested = Contested { rivals: vec![Rival::deletes()], times: 3, wait: Duration::from_secs(5) };
+        assert!(contested.why().starts_with("somebody deletes it. It was put right 3 times"));
     }
 
     #[test]

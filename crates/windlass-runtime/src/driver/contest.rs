@@ -3,6 +3,7 @@
 //! Pure: the time is an argument. Of what nobody else writes nothing is kept.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, Instant};
 
 use windlass::model::ResourceId;
@@ -12,6 +13,8 @@ use crate::queue::Backoff;
 
 /// Below this many contests nobody looks for those that are over.
 const FEW: usize = 64;
+/// Of so many objects is remembered that they were made lately. With more, a fight is found when there are fewer again.
+const MOST_MADE: usize = 4_096;
 
 /// When an output counts as contested, and what then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +56,8 @@ pub(super) struct Contests {
     contests: HashMap<Applied, Contest>,
     /// With so many, those that are over are looked for.
     sweep_at: usize,
+    /// What was made lately, by a hash of its place: what it was to be, and when.
+    made: HashMap<u64, (u64, Instant)>,
 }
 
 #[derive(Debug)]
@@ -70,7 +75,7 @@ struct Contest {
 
 impl Contests {
     pub(super) fn new(settings: ContestSettings) -> Self {
-        Contests { settings, contests: HashMap::new(), sweep_at: FEW }
+        Contests { settings, contests: HashMap::new(), sweep_at: FEW, made: HashMap::new() }
     }
 
     /// Whether an apply with this hash is to be held back; `unchanged` if the object is as the apply wants it.
@@ -132,6 +137,27 @@ impl Contests {
         Some(contest.told(contest.wait(&settings.backoff)))
     }
 
+    /// An apply made an object. If the same was made lately, or is contested, then somebody has deleted it since.
+    pub(super) fn made(&mut self, applied: &Applied, hash: u64, now: Instant) -> Option<Contested> {
+        let within = self.settings.within;
+        let is_late = |at: Instant| now.saturating_duration_since(at) > within;
+        if self.made.len() >= MOST_MADE {
+            self.made.retain(|_, (_, at)| !is_late(*at));
+            if self.made.len() >= MOST_MADE {
+                self.made.clear();
+            }
+        }
+        let known = self.made.insert(place_of(&applied.resource, &applied.place), (hash, now));
+        let lately = known.is_some_and(|(known, at)| known == hash && !is_late(at));
+        let contested = self.contests.get(applied).is_some_and(|contest| contest.hash == hash);
+        if lately || contested { self.corrected(applied, hash, vec![Rival::deletes()], now) } else { None }
+    }
+
+    /// We deleted an object ourselves: to make it again is to put nothing right.
+    pub(super) fn unmade(&mut self, resource: &ResourceId, place: &ObjectRef) {
+        self.made.remove(&place_of(resource, place));
+    }
+
     /// An apply was sent and changed nothing: if the output was contested, it is no more.
     pub(super) fn settled(&mut self, applied: &Applied) {
         if self.contests.get(applied).is_some_and(|contest| contest.retreats > 0) {
@@ -150,6 +176,12 @@ impl Contests {
         });
         self.sweep_at = FEW.max(self.contests.len().saturating_mul(2));
     }
+}
+
+fn place_of(resource: &ResourceId, place: &ObjectRef) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (resource, place).hash(&mut hasher);
+    hasher.finish()
 }
 
 impl Contest {
@@ -270,6 +302,40 @@ mod tests {
         let told = bench.contests.held(&applied(), HASH, false, bench.at(8)).expect("it is held");
         assert_eq!((told.times, told.wait.as_secs()), (4, 10));
         assert_eq!(told.rivals[0].manager.as_deref(), Some("intruder"));
+    }
+
+    #[test]
+    fn an_object_that_is_deleted_again_and_again_is_contested() {
+        let mut bench = Bench::new();
+        let mut made =
+            |second| bench.contests.made(&applied(), HASH, bench.start + Duration::from_secs(second));
+        assert_eq!((made(0), made(1), made(2)), (None, None, None), "made, and put right twice");
+        assert_eq!(made(3).map(|told| (told.times, told.wait.as_secs())), Some((3, 5)));
+        // However long it was left alone.
+        assert_eq!(made(300).map(|told| told.wait.as_secs()), Some(10));
+    }
+
+    #[test]
+    fn what_is_made_now_and_then_or_was_deleted_by_us_is_not() {
+        let mut bench = Bench::new();
+        for second in [0, 61, 122, 183, 244] {
+            assert_eq!(bench.contests.made(&applied(), HASH, bench.at(second)), None);
+        }
+        for second in 300..310 {
+            bench.contests.unmade(&applied().resource, &applied().place);
+            assert_eq!(bench.contests.made(&applied(), HASH, bench.at(second)), None);
+        }
+    }
+
+    #[test]
+    fn what_was_made_lately_is_bounded() {
+        let mut contests = Contests::new(ContestSettings::default());
+        let start = Instant::now();
+        for number in 0..10_000_u64 {
+            let one = Applied { place: ObjectRef::new("default", &number.to_string()), ..applied() };
+            assert_eq!(contests.made(&one, HASH, start), None);
+            assert!(contests.made.len() <= MOST_MADE);
+        }
     }
 
     #[test]

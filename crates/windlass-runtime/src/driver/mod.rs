@@ -204,18 +204,23 @@ impl Driver {
         if let Some(unchanged) = unchanged {
             return Response::object(unchanged);
         }
-        let before = applying.applied_before(memo);
+        let (before, missing) = (applying.applied_before(memo), applying.is_missing());
         let response = self.send(request, memo).await;
         let Some(after) = response.as_object() else { return response };
         applying.remember(after);
-        // What an apply has set that it had set before was changed back by somebody.
-        let Some(before) = before else { return response };
-        let overwritten = overwritten(&before, after, applying.manager);
-        if overwritten.is_empty() {
-            self.contests().settled(&applied);
-            return response;
-        }
-        let contested = self.corrected(&applied, applying.hash, Rival::of(&overwritten));
+        let contested = match before {
+            _ if missing => self.contests().made(&applied, applying.hash, Instant::now().into_std()),
+            None => None,
+            Some(before) => {
+                // What an apply has set that it had set before was changed back by somebody.
+                let overwritten = overwritten(&before, after, applying.manager);
+                if overwritten.is_empty() {
+                    self.contests().settled(&applied);
+                    return response;
+                }
+                self.corrected(&applied, applying.hash, Rival::of(&overwritten))
+            }
+        };
         contested.map_or(response, |contested| Response::status(contested.status(request)))
     }
 
@@ -265,6 +270,7 @@ impl Driver {
                 if let Some(name) = &request.name {
                     let place = ObjectRef::new(request.namespace.as_deref().unwrap_or_default(), name);
                     let uid = request.options.preconditions.uid.as_deref();
+                    self.contests().unmade(&request.resource, &place);
                     self.watches.deleted(&request.resource, &place, uid);
                 }
             }

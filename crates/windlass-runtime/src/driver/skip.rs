@@ -56,6 +56,11 @@ impl<'a> Applying<'a> {
         Some(live)
     }
 
+    /// Whether there is no such object yet.
+    pub(super) fn is_missing(&self) -> bool {
+        self.watch.cache.get(&self.place).is_none()
+    }
+
     /// The object before an apply that was sent before: if this one changes it, somebody has changed it back.
     pub(super) fn applied_before(&self, memo: &Memo) -> Option<Arc<Value>> {
         let found = self.watch.cache.get(&self.place)?;

@@ -43,6 +43,7 @@ enum Habit {
     Applies,
     Patches,
     Removes,
+    Deletes,
 }
 
 /// Writes a ConfigMap with a habit whenever it is not as this writer wants it, until it is stopped.
@@ -63,6 +64,11 @@ fn intruder(cluster: &Cluster, name: &str, habit: Habit) -> JoinHandle<()> {
 
 async fn write(config_maps: &kube::Api<ConfigMap>, seen: &ConfigMap, habit: Habit) {
     let name = seen.metadata.name.as_deref().unwrap_or_default();
+    if let Habit::Deletes = habit {
+        // What a watch begins with may be gone already.
+        let _ = config_maps.delete(name, &Default::default()).await;
+        return;
+    }
     let value = seen.data.as_ref().and_then(|data| data.get("value"));
     let as_intruder = PatchParams { field_manager: Some("intruder".to_owned()), ..PatchParams::default() };
     let written = match habit {
@@ -100,7 +106,9 @@ async fn condition(cluster: &Cluster, name: &str, kind: &str) -> String {
 /// It is put right three times, then left alone, and the status says who it is.
 async fn a_fight_is_given_up_and_told(cluster: &Cluster) {
     let rig = start(cluster, Duration::from_secs(600)).await;
-    for (name, habit) in [("a", Habit::Applies), ("b", Habit::Patches), ("c", Habit::Removes)] {
+    for (name, habit) in
+        [("a", Habit::Applies), ("b", Habit::Patches), ("c", Habit::Removes), ("d", Habit::Deletes)]
+    {
         let output = format!("{name}-made");
         let fighting = intruder(cluster, &output, habit);
         cluster.create_pair(name).await;
@@ -112,6 +120,7 @@ async fn a_fight_is_given_up_and_told(cluster: &Cluster) {
         let who = match habit {
             Habit::Applies | Habit::Patches => ".data.value is also written by \"intruder\"",
             Habit::Removes => ".data.value is also changed by somebody who owns no field",
+            Habit::Deletes => "somebody deletes it",
         };
         assert!(message.starts_with("False Contested") && message.contains(who), "{message}");
         // It is looked at again and again, but nothing is written.
@@ -122,7 +131,7 @@ async fn a_fight_is_given_up_and_told(cluster: &Cluster) {
         assert_ne!(cluster.value_of(&output).await.as_deref(), Some("hello"));
         fighting.abort();
     }
-    assert!(rig.sum_of("windlass_contested_reconciles_total") >= 9);
+    assert!(rig.sum_of("windlass_contested_reconciles_total") >= 12);
     warned_once_each(cluster).await;
     rig.running.stop().await;
 }
@@ -133,7 +142,7 @@ async fn warned_once_each(cluster: &Cluster) {
         let chosen = ListParams::default().fields("reason=Contested,type=Warning");
         events.list(&chosen).await.expect("events").items.len()
     };
-    eventually("an event for each", async || warnings().await == 3).await;
+    eventually("an event for each", async || warnings().await == 4).await;
 }
 
 /// When the other one ends, all is as it should be, and the status says so.

@@ -33,7 +33,7 @@
 //! | status is written last-writer-wins | `writers::a_status_that_was_overtaken_is_decided_again`, `writers::conditions_of_others_stay` |
 //! | "done and requeue" releases the finalizer | the row `again` of `deletion::the_finalizer_goes_when_its_machine_is_done` |
 //! | apply is a merge patch | `outputs::outputs_are_applied_in_order_and_tied`, `writers::a_conflict_is_no_error` |
-//! | duplicate state names look like cycles | states are variants of an enum, which Rust keeps apart; `windlass-derive/tests/ui` for their conditions |
+//! | duplicate state names look like cycles | states are variants of an enum, which Rust keeps apart; `windlass-derive/src/expand/tests.rs` for their conditions |
 //! | generations are compared as strings | `outcomes::nine_is_less_than_ten` |
 
 pub(crate) mod deletion;
