@@ -44,12 +44,6 @@ pub(crate) struct Slot {
 }
 
 impl Host {
-    pub(crate) fn enqueue(&mut self, job: u32) {
-        if !self.queue.contains(&job) {
-            self.queue.push(job);
-        }
-    }
-
     /// The place in the queue of the first parent that is not being reconciled.
     pub(crate) fn first_to_start(&self, workers: usize) -> Option<usize> {
         if self.active.len() >= workers {

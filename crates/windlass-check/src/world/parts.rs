@@ -325,14 +325,14 @@ impl Parts {
             HostOp::Notify(job) => {
                 remove(&mut host.fresh, job);
                 if self.setup.faults.duplicates {
-                    insert(&mut host.told, job);
+                    self.may_tell_again(&mut host, job);
                 }
-                host.enqueue(job);
+                self.enqueue(&mut host, job);
             }
-            HostOp::NotifyAgain(job) => host.enqueue(job),
+            HostOp::NotifyAgain(job) => self.enqueue(&mut host, job),
             HostOp::Timer(job) => {
                 remove(&mut host.timers, job);
-                host.enqueue(job);
+                self.enqueue(&mut host, job);
             }
             HostOp::Mark(jobs) | HostOp::Advance { told: jobs } => {
                 self.job_sets.get(jobs).iter().for_each(|job| insert(&mut host.fresh, *job));
@@ -372,6 +372,35 @@ impl Parts {
         HostStep { host: self.hosts.id(host), ending, wrong: wrong.map(|wrong| self.wrongs.id(wrong)) }
     }
 
+    /// Jobs of one parent are done as one, which may make the parent if any of them may.
+    fn enqueue(&mut self, host: &mut Host, job: u32) {
+        let (plain, making) = (self.job_with(job, false), self.job_with(job, true));
+        match host.queue.iter().position(|known| [plain, making].contains(known)) {
+            None => host.queue.push(job),
+            Some(place) if job == making => host.queue[place] = job,
+            Some(_) => {}
+        }
+    }
+
+    /// What is told again for a parent that may be made is also told for one that is there.
+    fn may_tell_again(&mut self, host: &mut Host, job: u32) {
+        let (plain, making) = (self.job_with(job, false), self.job_with(job, true));
+        if host.told.contains(&making) {
+            return;
+        }
+        remove(&mut host.told, plain);
+        insert(&mut host.told, job);
+    }
+
+    /// The same job, but a missing parent may be made, or not.
+    fn job_with(&mut self, job: u32, create_missing: bool) -> u32 {
+        let known = self.jobs.get(job).clone();
+        if known.create_missing == create_missing {
+            return job;
+        }
+        self.jobs.id(Job { create_missing, ..(*known).clone() })
+    }
+
     fn note_crash(&mut self, host: &Host) {
         for active in &host.active {
             let running = &self.steps.node(active.node).state;
@@ -403,7 +432,8 @@ impl Parts {
                 NodeNext::Bug(bug) => return (None, Some(Wrong::Code((*bug).clone()))),
                 NodeNext::End(ended) => {
                     if is_tried_again(&ended.verdict) {
-                        insert(&mut host.timers, job);
+                        // That it is time makes no parent.
+                        insert(&mut host.timers, self.job_with(job, false));
                     }
                     return (
                         Some(Ending { job, node, done: matches!(ended.verdict, Verdict::Done { .. }) }),
