@@ -169,7 +169,7 @@ impl Peer {
     /// # Errors
     /// The contact is wrong, or does not let it in; its own chain is then as it was.
     pub async fn join(&self, contact: &str) -> Result<bool, JoinError> {
-        self.node.join(contact).await
+        self.node.join(contact, None).await
     }
 
     /// All members that it knows, itself included once it is one.

@@ -9,7 +9,7 @@ mod tls;
 pub use address::check_address;
 pub use client::{Client, ClientSettings, Health, Joined};
 pub use error::CallError;
-pub(crate) use hints::{Hints, Identity, is_meant_for};
+pub(crate) use hints::{Hints, Identity, contact_meant, is_meant_for};
 pub use tls::Tls;
 
 /// The messages and services of lightpeers, generated from `proto/lightpeer.proto`.

@@ -29,18 +29,24 @@ pub struct LightNetworks {
     memory: Mutex<BTreeMap<String, Known>>,
 }
 
-/// When the controller looks at a network again by itself.
+/// What the controller does by itself, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NetworkSettings {
     /// How often the health of all contacts is checked.
     pub check_interval: Duration,
     /// How soon a pod that could not join is tried again.
     pub retry_interval: Duration,
+    /// Whether a network is made when the first pod names it; otherwise nothing happens until somebody makes it.
+    pub makes_networks: bool,
 }
 
 impl Default for NetworkSettings {
     fn default() -> Self {
-        NetworkSettings { check_interval: Duration::from_secs(10), retry_interval: Duration::from_secs(2) }
+        NetworkSettings {
+            check_interval: Duration::from_secs(10),
+            retry_interval: Duration::from_secs(2),
+            makes_networks: true,
+        }
     }
 }
 
@@ -72,9 +78,17 @@ impl LightNetworks {
         LightNetworks { settings, mistake: None, memory: Mutex::default() }
     }
 
-    /// The controller with a mistake, for the check that must find it.
-    pub fn with_mistake(mistake: Mistake) -> Self {
-        LightNetworks { mistake: Some(mistake), ..LightNetworks::default() }
+    /// The same with a mistake, for the check that must find it.
+    #[must_use]
+    pub fn with_mistake(self, mistake: Mistake) -> Self {
+        LightNetworks { mistake: Some(mistake), ..self }
+    }
+
+    /// The same, but only networks that are there already are looked after.
+    #[must_use]
+    pub fn without_making_networks(mut self) -> Self {
+        self.settings.makes_networks = false;
+        self
     }
 
     pub(super) fn has(&self, mistake: Mistake) -> bool {
@@ -91,8 +105,10 @@ impl Machine for LightNetworks {
             .name("klight")
             // What the controller writes into the status is nothing new to it.
             .parents(watching::<LightNetwork>().when(changed::generation_or_metadata))
-            .watch(watching::<Pod>().labels(NETWORK_LABEL), |pod| network_of(pod).into_iter().collect())
-            .create_missing(first_sight);
+            .watch(watching::<Pod>().labels(NETWORK_LABEL), |pod| network_of(pod).into_iter().collect());
+        if self.settings.makes_networks {
+            declaration.create_missing(first_sight);
+        }
     }
 
     async fn run(&self, step: Step, cx: &Cx<LightNetwork>) -> Outcome<Step> {

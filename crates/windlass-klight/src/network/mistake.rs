@@ -11,20 +11,23 @@ pub enum Mistake {
     TrustsWhatItSawBefore,
     /// Only the contact at the head is checked.
     LeavesTheDeadBelowTheHead,
-    /// A pod that is seen again joins again.
+    /// A pod that is seen again joins again, through itself if need be.
     JoinsWhoeverIsSeen,
+    /// A member that is not at the head joins again.
+    JoinsMembersAgain,
     /// The stack is kept in the process.
     RemembersInMemory,
 }
 
 impl Mistake {
     /// All of them.
-    pub const ALL: [Mistake; 6] = [
+    pub const ALL: [Mistake; 7] = [
         Mistake::PopsOnAnyFailure,
         Mistake::KnowsAddressesOnly,
         Mistake::TrustsWhatItSawBefore,
         Mistake::LeavesTheDeadBelowTheHead,
         Mistake::JoinsWhoeverIsSeen,
+        Mistake::JoinsMembersAgain,
         Mistake::RemembersInMemory,
     ];
 }

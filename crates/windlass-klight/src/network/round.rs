@@ -41,10 +41,12 @@ impl Round {
             mistake == Some(Mistake::KnowsAddressesOnly) || reachable.iter().any(|pod| is_same(pod, contact))
         };
         round.stack = recorded.stack.iter().filter(|contact| is_member(contact)).cloned().collect();
-        let is_new = |pod: &Contact| {
-            mistake == Some(Mistake::JoinsWhoeverIsSeen)
-                || !round.stack.iter().any(|known| is_same(pod, known))
+        let members = match mistake {
+            Some(Mistake::JoinsWhoeverIsSeen) => &[],
+            Some(Mistake::JoinsMembersAgain) => &round.stack[..round.stack.len().min(1)],
+            _ => round.stack.as_slice(),
         };
+        let is_new = |pod: &Contact| !members.iter().any(|known| is_same(pod, known));
         round.joiners = reachable.iter().filter(|pod| is_new(pod)).cloned().collect();
         // Those that failed before come last, in the order in which they are to be tried again.
         let failed_before =

@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::CustomResourceExt;
 use serde_json::{Value, json};
 use windlass::{Kind, Service};
-use windlass_check::{Check, ClientEvent, Faults, View, check};
+use windlass_check::{Check, ClientEvent, Faults, Oracle, View, check};
 
 use super::controller::LightNetworks;
 use super::model::{PeerEvent, PeerModel};
@@ -16,32 +16,58 @@ use super::resource::{Contact, LightNetwork};
 use super::round::is_same;
 use super::service::Lightpeers;
 
+const FIRST: &str = "10.0.0.1:9081";
+const SECOND: &str = "10.0.0.2:9081";
+const THIRD: &str = "10.0.0.3:9081";
+
 /// Three pods in two networks: a member dies, its pod is deleted, and a pod of the other network gets its address.
 pub fn reused_address(controller: LightNetworks) -> Check {
-    world(controller, [("a1", "10.0.0.1:9081"), ("a2", "10.0.0.2:9081")])
-        .given([pod("a1", "a", "10.0.0.1"), pod("a2", "a", "10.0.0.2")])
-        .client([
-            dies("10.0.0.1:9081"),
-            ClientEvent::delete::<Pod>("a1"),
-            ClientEvent::create(pod("b1", "b", "10.0.0.1")),
-            starts("b1", "10.0.0.1:9081"),
-            runs("b1", "10.0.0.1"),
-        ])
+    // That networks are made on first sight is left to another world: it makes this one ten times as large.
+    world(controller.without_making_networks(), PeerModel::new([("a1", FIRST), ("a2", SECOND)]))
+        .given(["a", "b"].map(LightNetwork::with_id))
+        .given([pod("a1", "a", FIRST), pod("a2", "a", SECOND), Pod { status: None, ..pod("b1", "b", FIRST) }])
+        .client([dies(FIRST), ClientEvent::delete::<Pod>("a1"), starts("b1", FIRST), runs("b1", FIRST)])
+        .always("two networks share no member", networks_are_apart)
         .sometimes("both are members of one network", |world| are_members(world, "a", &["a1", "a2"]))
         .sometimes("the address has changed hands", |world| are_members(world, "b", &["b1"]))
 }
 
-/// What all worlds have in common: peers of these names at these addresses, and what must hold.
-fn world<'a>(controller: LightNetworks, peers: impl IntoIterator<Item = (&'a str, &'a str)>) -> Check {
-    let peers = serde_json::to_value(PeerModel::new(peers)).expect("the model serializes");
+/// Three pods in one network, which is made on first sight: one refuses to join at first, and another one dies.
+pub fn joiner_at_fault(controller: LightNetworks) -> Check {
+    let mut peers = PeerModel::new([("a1", FIRST), ("a2", SECOND), ("a3", THIRD)]);
+    peers.happen(PeerEvent::Refuses { address: SECOND.to_owned(), stubborn: true });
+    world(controller, peers)
+        .given([pod("a1", "a", FIRST), pod("a2", "a", SECOND), pod("a3", "a", THIRD)])
+        .client([happens(PeerEvent::Refuses { address: SECOND.to_owned(), stubborn: false })])
+        .client([dies(THIRD)])
+        .sometimes("one member dies", |world| are_members(world, "a", &["a1", "a2", "a3"]))
+        .sometimes("one is refused", |world| are_members(world, "a", &["a1", "a3"]))
+}
+
+/// Three pods in two networks: one of them changes its label.
+pub fn changed_label(controller: LightNetworks) -> Check {
+    let relabelled = json!({ "metadata": { "labels": { NETWORK_LABEL: "b" } } });
+    let peers = PeerModel::new([("a1", FIRST), ("a2", SECOND), ("b1", THIRD)]);
+    world(controller.without_making_networks(), peers)
+        .given(["a", "b"].map(LightNetwork::with_id))
+        .given([pod("a1", "a", FIRST), pod("a2", "a", SECOND), pod("b1", "b", THIRD)])
+        .client([ClientEvent::patch::<Pod>("a2", relabelled)])
+        .sometimes("it is a member here", |world| are_members(world, "a", &["a1", "a2"]))
+        .sometimes("it is a member there", |world| are_members(world, "b", &["a2", "b1"]))
+}
+
+/// What all worlds have in common: some peers, what goes wrong, and what must hold.
+fn world(controller: LightNetworks, peers: PeerModel) -> Check {
+    let peers = serde_json::to_value(peers).expect("the model serializes");
     check(controller)
         .crd(&LightNetwork::crd())
         .service(Lightpeers::NAME, peers, PeerModel::answer)
         .service_reads(Lightpeers::NAME, |request| request["call"] == "health")
         .faults(Faults::none().crashes(2).duplicates().reorders())
+        // Who is the newest member depends on who came first.
+        .without(Oracle::OneResult)
         .always("a pod is in at most one entry", each_pod_once)
         .always("no pod is joined to itself", |world| !peers_of(world).joined_itself())
-        .always("two networks share no member", networks_are_apart)
         .never_between("a contact that lives is popped", |step| {
             networks(&step.before).iter().any(|before| {
                 let after = step.after.get::<LightNetwork>(name(before));
@@ -57,17 +83,22 @@ fn world<'a>(controller: LightNetworks, peers: impl IntoIterator<Item = (&'a str
 }
 
 /// A pod that runs in a network.
-fn pod(name: &str, network: &str, ip: &str) -> Pod {
+fn pod(name: &str, network: &str, address: &str) -> Pod {
     let pod = json!({
         "metadata": { "name": name, "namespace": "default", "labels": { NETWORK_LABEL: network } },
         "spec": { "containers": [{ "name": "lightpeer", "image": "lightpeer" }] },
-        "status": { "phase": "Running", "podIP": ip },
+        "status": { "phase": "Running", "podIP": host(address) },
     });
     serde_json::from_value(pod).expect("a pod")
 }
 
-fn runs(pod: &str, ip: &str) -> ClientEvent {
-    ClientEvent::patch_status::<Pod>(pod, json!({ "status": { "phase": "Running", "podIP": ip } }))
+fn runs(pod: &str, address: &str) -> ClientEvent {
+    let status = json!({ "phase": "Running", "podIP": host(address) });
+    ClientEvent::patch_status::<Pod>(pod, json!({ "status": status }))
+}
+
+fn host(address: &str) -> &str {
+    address.split_once(':').map_or(address, |(host, _)| host)
 }
 
 fn starts(peer: &str, address: &str) -> ClientEvent {

@@ -53,10 +53,11 @@ pub(super) enum WelcomeError {
 }
 
 impl Node {
-    /// Joins the network of a contact. Returns false if this peer is a member of it already.
-    pub(super) async fn join(&self, contact: &str) -> Result<bool, JoinError> {
+    /// Joins the network of a contact: of the one of the name that is meant, or of whoever is at the address. Returns
+    /// false if this peer is a member of it already.
+    pub(super) async fn join(&self, contact: &str, meant: Option<String>) -> Result<bool, JoinError> {
         count(&self.witness.tally.joins_asked);
-        let outcome = self.try_join(contact).await;
+        let outcome = self.try_join(contact, meant).await;
         let contact = contact.to_owned();
         self.witness.tell(match &outcome {
             Ok(joined) => Event::Joined { contact, repeated: !joined },
@@ -65,21 +66,22 @@ impl Node {
         outcome
     }
 
-    async fn try_join(&self, contact: &str) -> Result<bool, JoinError> {
+    async fn try_join(&self, contact: &str, meant: Option<String>) -> Result<bool, JoinError> {
         check_address(contact).map_err(JoinError::Address)?;
         if contact == self.own.address {
             return Err(JoinError::Itself(contact.to_owned()));
         }
         let known = if self.is_recorded() { self.state().roster.contact(contact) } else { None };
-        if let Some(known) = known
+        let is_meant = |known: &Contact| meant.as_ref().is_none_or(|name| known.is(name));
+        if let Some(known) = known.filter(is_meant)
             && self.is_still(&known).await?
         {
             self.answered(contact);
             self.wake.notify_one();
             return Ok(false);
         }
-        // Whoever is there now is meant, whatever its name.
-        self.pull(&Contact { address: contact.to_owned(), names: Vec::new() }).await?;
+        // Without a name, whoever is there now is meant.
+        self.pull(&Contact { address: contact.to_owned(), names: meant.into_iter().collect() }).await?;
         self.wake.notify_one();
         Ok(true)
     }

@@ -15,12 +15,12 @@ use super::spread::PersistError;
 use crate::wire::health::health_check_response::ServingStatus;
 use crate::wire::health::health_server::Health;
 use crate::wire::health::{HealthCheckRequest, HealthCheckResponse};
-use crate::wire::is_meant_for;
 use crate::wire::messages::lightpeer_server::Lightpeer;
 use crate::wire::messages::{
     ConnectRequest, EmptyQueryRequest, JoinRequest, JoinResponse, Lightblock, NewBlockResponse,
     PersistRequest, PersistResponse, QueryResponse,
 };
+use crate::wire::{contact_meant, is_meant_for};
 
 type Answers<Message> = Pin<Box<dyn Stream<Item = Result<Message, Status>> + Send>>;
 
@@ -47,11 +47,13 @@ impl Lightpeer for Service {
     type QueryStream = Answers<QueryResponse>;
 
     async fn join_network(&self, request: Request<JoinRequest>) -> Result<Response<JoinResponse>, Status> {
+        self.check_meant(&request)?;
+        let meant = contact_meant(request.metadata());
         let contact = request.into_inner().address;
         let node = self.node.clone();
         // Whoever asked may be gone before it is done; half a join helps nobody.
         let joined = finish(async move {
-            let joined = node.join(&contact).await.map_err(|error| join_status(&error))?;
+            let joined = node.join(&contact, meant).await.map_err(|error| join_status(&error))?;
             let what = if joined { "joined" } else { "already a member of" };
             Ok(format!("{what} the network of {contact}"))
         });

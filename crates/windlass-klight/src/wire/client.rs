@@ -9,6 +9,7 @@ use tonic::{Request, Response, Status, Streaming};
 use super::health::HealthCheckRequest;
 use super::health::health_check_response::ServingStatus;
 use super::health::health_client::HealthClient;
+use super::hints::write_contact;
 use super::messages::lightpeer_client::LightpeerClient;
 use super::messages::{ConnectRequest, EmptyQueryRequest, JoinRequest, Lightblock, PeerInfo, PersistRequest};
 use super::{CallError, Hints, Identity, check_address, tls};
@@ -113,7 +114,26 @@ impl Client {
     /// # Errors
     /// See [`CallError::blames_contact`] for whose fault it is.
     pub async fn join(&self, contact: &str) -> Result<Joined, CallError> {
-        let request = JoinRequest { address: contact.to_owned() };
+        self.join_meant(None, contact, None).await
+    }
+
+    /// The same, but only the peer of this name is to join, and only the contact of that name is to let it in; where no
+    /// name is given, or to lightpeers that do not know of this, whoever is at the address is meant.
+    ///
+    /// # Errors
+    /// Also if another peer has the address by now.
+    pub async fn join_meant(
+        &self,
+        own_name: Option<&str>,
+        contact: &str,
+        contact_name: Option<&str>,
+    ) -> Result<Joined, CallError> {
+        let mut request = Request::new(JoinRequest { address: contact.to_owned() });
+        let hints = Hints { meant_for: own_name.map(str::to_owned).into_iter().collect() };
+        hints.write(request.metadata_mut());
+        if let Some(name) = contact_name {
+            write_contact(request.metadata_mut(), name);
+        }
         let answer = self.within(self.lightpeer().join_network(request)).await?;
         Ok(Joined { result: answer.into_inner().result })
     }

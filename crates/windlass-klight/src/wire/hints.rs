@@ -6,6 +6,7 @@
 use tonic::metadata::{MetadataMap, MetadataValue};
 
 const MEANT_FOR: &str = "lightpeer-for-bin";
+const CONTACT: &str = "lightpeer-contact-bin";
 const NAME: &str = "lightpeer-name-bin";
 const CHAIN: &str = "lightpeer-chain-bin";
 
@@ -21,6 +22,17 @@ impl Hints {
             metadata.append_bin(MEANT_FOR, MetadataValue::from_bytes(name.as_bytes()));
         }
     }
+}
+
+/// Says which contact a join means, by its name.
+pub(crate) fn write_contact(metadata: &mut MetadataMap, name: &str) {
+    metadata.insert_bin(CONTACT, MetadataValue::from_bytes(name.as_bytes()));
+}
+
+/// Which contact a join means; `None` if whoever is at its address is meant.
+pub(crate) fn contact_meant(metadata: &MetadataMap) -> Option<String> {
+    let name = metadata.get_bin(CONTACT)?.to_bytes().ok()?;
+    String::from_utf8(name.to_vec()).ok()
 }
 
 /// Whether a request is meant for the peer of this name.

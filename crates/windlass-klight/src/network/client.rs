@@ -1,0 +1,169 @@
+//! The client of real lightpeers: connections are kept, every call has an end, and health is remembered for a while.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use windlass_runtime::ServiceClient;
+
+use super::service::{Lightpeers, Meant, PeerAnswer, PeerRequest};
+use crate::wire::{CallError, Client, ClientSettings, Health};
+
+/// How lightpeers are called.
+#[derive(Clone, Debug)]
+pub struct LightpeerSettings {
+    /// How long a health check may take.
+    pub health_deadline: Duration,
+    /// How long a join may take. A peer goes on joining when nobody waits for it any more, and a later call finds it so.
+    pub join_deadline: Duration,
+    /// How long it is remembered that a peer is well. Less than the interval of the controller's checks, or some of them
+    /// would ask nobody.
+    pub remembered: Duration,
+    /// Use TLS, and trust what these authorities (PEM) have signed.
+    pub authority: Option<Vec<u8>>,
+    /// How many connections are kept.
+    pub max_connections: usize,
+}
+
+impl Default for LightpeerSettings {
+    fn default() -> Self {
+        LightpeerSettings {
+            health_deadline: Duration::from_secs(2),
+            join_deadline: Duration::from_secs(10),
+            remembered: Duration::from_secs(5),
+            authority: None,
+            max_connections: 4096,
+        }
+    }
+}
+
+/// A failure is remembered for so many times as long as it took to learn of it: whoever does not answer at all costs
+/// its network a small part of its time, and whoever is just starting is asked again soon.
+const PATIENCE_WITH_FAILURES: u32 = 4;
+/// No failure is forgotten sooner.
+const LEAST_REMEMBERED: Duration = Duration::from_millis(500);
+
+/// Calls lightpeers over gRPC.
+pub struct LightpeerClient {
+    settings: LightpeerSettings,
+    connections: Mutex<BTreeMap<String, Connection>>,
+    /// By uid and address.
+    memory: Mutex<BTreeMap<(String, String), Remembered>>,
+}
+
+struct Connection {
+    client: Client,
+    used: Instant,
+}
+
+struct Remembered {
+    answer: PeerAnswer,
+    until: Instant,
+}
+
+impl LightpeerClient {
+    /// A client without connections.
+    pub fn new(settings: LightpeerSettings) -> Self {
+        LightpeerClient { settings, connections: Mutex::default(), memory: Mutex::default() }
+    }
+
+    async fn health(&self, uid: String, address: String, fresh: bool) -> PeerAnswer {
+        let contact = (uid, address);
+        if !fresh && let Some(known) = self.remembered(&contact) {
+            return known;
+        }
+        let asked = Instant::now();
+        let answer = match self.check(&contact.1).await {
+            Ok((Health::Serving, peer)) => PeerAnswer::Healthy { peer },
+            Ok((Health::NotServing, _)) => PeerAnswer::Unhealthy {
+                why: format!("the peer at {} says that it does not serve", contact.1),
+            },
+            Err(error) => PeerAnswer::Unhealthy { why: error.to_string() },
+        };
+        self.remember(contact, &answer, asked);
+        answer
+    }
+
+    async fn check(&self, address: &str) -> Result<(Health, Option<String>), CallError> {
+        let checked = self.client(address, self.settings.health_deadline)?.identify().await;
+        let (health, identity) = checked.inspect_err(|error| self.disconnect(address, error))?;
+        Ok((health, identity.map(|identity| identity.name)))
+    }
+
+    async fn join(&self, joiner: &Meant, contact: &Meant) -> PeerAnswer {
+        let joined = async {
+            let client = self.client(&joiner.address, self.settings.join_deadline)?;
+            client.join_meant(joiner.peer.as_deref(), &contact.address, contact.peer.as_deref()).await
+        };
+        match joined.await {
+            Ok(_) => PeerAnswer::Joined,
+            Err(error) => {
+                self.disconnect(&joiner.address, &error);
+                PeerAnswer::Refused { blames_contact: error.blames_contact(), why: error.to_string() }
+            }
+        }
+    }
+
+    /// The connection to an address, which is made when it is first used.
+    fn client(&self, address: &str, deadline: Duration) -> Result<Client, CallError> {
+        let mut connections = lock(&self.connections);
+        let used = Instant::now();
+        if let Some(known) = connections.get_mut(address) {
+            known.used = used;
+            return Ok(known.client.with_deadline(deadline));
+        }
+        let settings = ClientSettings {
+            deadline: self.settings.health_deadline,
+            authority: self.settings.authority.clone(),
+            ..ClientSettings::default()
+        };
+        let client = Client::new(address, &settings)?;
+        if connections.len() >= self.settings.max_connections {
+            let longest_unused = connections.iter().min_by_key(|(_, known)| known.used);
+            if let Some(address) = longest_unused.map(|(address, _)| address.clone()) {
+                connections.remove(&address);
+            }
+        }
+        connections.insert(address.to_owned(), Connection { client: client.clone(), used });
+        Ok(client.with_deadline(deadline))
+    }
+
+    /// Whoever cannot be reached may be gone for good, and another one may get the address.
+    fn disconnect(&self, address: &str, error: &CallError) {
+        if matches!(error, CallError::Unreachable { .. } | CallError::Deadline { .. }) {
+            lock(&self.connections).remove(address);
+        }
+    }
+
+    fn remembered(&self, contact: &(String, String)) -> Option<PeerAnswer> {
+        let memory = lock(&self.memory);
+        memory.get(contact).filter(|known| Instant::now() < known.until).map(|known| known.answer.clone())
+    }
+
+    fn remember(&self, contact: (String, String), answer: &PeerAnswer, asked: Instant) {
+        let now = Instant::now();
+        let lasts = match answer {
+            PeerAnswer::Healthy { .. } => self.settings.remembered,
+            _ => (PATIENCE_WITH_FAILURES * (now - asked)).max(LEAST_REMEMBERED),
+        };
+        let mut memory = lock(&self.memory);
+        if memory.len() >= self.settings.max_connections {
+            memory.retain(|_, known| now < known.until);
+        }
+        memory.insert(contact, Remembered { answer: answer.clone(), until: now + lasts });
+    }
+}
+
+impl ServiceClient<Lightpeers> for LightpeerClient {
+    async fn call(&self, request: PeerRequest) -> Result<PeerAnswer, windlass::CallError> {
+        Ok(match request {
+            PeerRequest::Health { uid, address, fresh } => self.health(uid, address, fresh).await,
+            PeerRequest::Join { joiner, contact } => self.join(&joiner, &contact).await,
+        })
+    }
+}
+
+fn lock<Guarded>(mutex: &Mutex<Guarded>) -> MutexGuard<'_, Guarded> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
