@@ -5,6 +5,10 @@
 //! - **Joining**: the peer that joins calls `ConnectNewPeer` on its contact, which records it in a network block, tells
 //!   the others, and sends the whole chain. Whatever the joining peer had already is kept, and given to the contact:
 //!   joining merges. Asking again does nothing.
+//! - **Changing networks**: a join may say which network it is about. A peer that was told another one before leaves that:
+//!   it goes on under another name, with an empty chain, and what is meant for its old name is refused. Its blocks are
+//!   with the members that it has left, and with a data folder in a file beside the new chain. Peers that speak of
+//!   different networks share nothing, whatever they are told; peers that were told none take the first that they hear.
 //! - **Acknowledging**: a client's block is acknowledged when it is on the disk here (with a data folder), and when all
 //!   others that are live have taken it, or at least one if some failed. So no acknowledged block is lost with any one
 //!   peer. A peer that has dropped all others acknowledges alone.
@@ -17,9 +21,11 @@ pub mod chain;
 mod events;
 mod join;
 mod journal;
+mod membership;
 mod node;
 mod roster;
 mod rounds;
+mod seat;
 mod service;
 mod settings;
 mod spread;
@@ -46,12 +52,13 @@ pub use spread::PersistError;
 
 use chain::{Chain, Refusal};
 use journal::Journal;
-use node::Node;
+use membership::Membership;
+use seat::Seat;
 use service::Service;
 
-use crate::wire::check_address;
 use crate::wire::health::health_server::HealthServer;
 use crate::wire::messages::lightpeer_server::LightpeerServer;
+use crate::wire::{JoinAbout, check_address, check_network};
 
 /// How long open calls may take to end when a peer ends.
 const PATIENCE_AT_END: Duration = Duration::from_secs(3);
@@ -89,6 +96,18 @@ pub enum StartError {
         #[source]
         source: std::io::Error,
     },
+    /// The network cannot be one.
+    #[error("{0}")]
+    Network(String),
+    /// It cannot be read, or not be kept, which network it is in.
+    #[error("cannot keep the network of the peer in {}", path.display())]
+    Membership {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        #[source]
+        source: std::io::Error,
+    },
     /// The chain on the disk cannot be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
@@ -112,7 +131,8 @@ pub struct Member {
 /// A running peer. It ends when it is dropped; [`Peer::shutdown`] also waits for it.
 #[derive(Debug)]
 pub struct Peer {
-    node: Arc<Node>,
+    seat: Arc<Seat>,
+    address: String,
     server: Option<JoinHandle<()>>,
     rounds: Option<JoinHandle<()>>,
 }
@@ -126,7 +146,7 @@ impl Peer {
         let listening = |source| StartError::Listen { address: settings.listen, source };
         let listener = TcpListener::bind(settings.listen).await.map_err(listening)?;
         let bound = listener.local_addr().map_err(listening)?;
-        let own = MemberRecord { address: advertised(&settings, bound)?, name: name(&settings)? };
+        let (address, name) = (advertised(&settings, bound)?, name(&settings)?);
         let mut chain = Chain::new(settings.limits);
         let mut journal = None;
         if let Some(folder) = &settings.data {
@@ -137,10 +157,11 @@ impl Peer {
             chain.adopt(opened.blocks)?;
             journal = Some(opened.journal);
         }
+        let membership = membership(&settings)?;
         let mut server = server(&settings)?;
-        let node = Arc::new(Node::new(settings, own, chain, journal));
-        let (lightpeer, health) = services(&node);
-        let mut stopping = node.stopping.subscribe();
+        let seat = Arc::new(Seat::new(settings, name, address.clone(), membership, chain, journal));
+        let (lightpeer, health) = services(&seat);
+        let mut stopping = seat.stopping.subscribe();
         let stopped = async move { drop(stopping.wait_for(|stopping| *stopping).await) };
         let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
         let serving =
@@ -150,18 +171,23 @@ impl Peer {
                 tracing::error!("the server has failed: {error}");
             }
         });
-        let rounds = tokio::spawn(rounds::run(node.clone()));
-        Ok(Peer { node, server: Some(server), rounds: Some(rounds) })
+        let rounds = tokio::spawn(rounds::run(seat.clone()));
+        Ok(Peer { seat, address, server: Some(server), rounds: Some(rounds) })
     }
 
     /// The address that others reach it at.
     pub fn address(&self) -> &str {
-        &self.node.own.address
+        &self.address
     }
 
-    /// What it is called.
-    pub fn name(&self) -> &str {
-        &self.node.own.name
+    /// What it is called by others; another name each time that it has left a network.
+    pub fn name(&self) -> String {
+        self.seat.node().own.name.clone()
+    }
+
+    /// The network that it is in, if it was told one.
+    pub fn network(&self) -> Option<String> {
+        self.seat.node().network()
     }
 
     /// Joins the network of a contact, as `JoinNetwork` does. Returns false if it is a member already.
@@ -169,12 +195,23 @@ impl Peer {
     /// # Errors
     /// The contact is wrong, or does not let it in; its own chain is then as it was.
     pub async fn join(&self, contact: &str) -> Result<bool, JoinError> {
-        self.node.join(contact, None).await
+        self.seat.join(contact, &JoinAbout::default()).await
+    }
+
+    /// Joins the network of a contact, and leaves another that it was told before. Without a contact (empty), it is in
+    /// the network alone.
+    ///
+    /// # Errors
+    /// As for [`Peer::join`]; also if the contact is a member of another network.
+    pub async fn join_network(&self, contact: &str, network: &str) -> Result<bool, JoinError> {
+        let about = JoinAbout { network: Some(network.to_owned()), ..JoinAbout::default() };
+        self.seat.join(contact, &about).await
     }
 
     /// All members that it knows, itself included once it is one.
     pub fn members(&self) -> Vec<Member> {
-        let state = self.node.state();
+        let node = self.seat.node();
+        let state = node.state();
         let standing = |record: &MemberRecord| state.roster.standing(&record.address);
         let members = state.chain.members().iter();
         members.map(|record| Member { record: record.clone(), standing: standing(record) }).collect()
@@ -182,22 +219,22 @@ impl Peer {
 
     /// The chain, in order.
     pub fn blocks(&self) -> Vec<Arc<Block>> {
-        self.node.state().chain.blocks().cloned().collect()
+        self.seat.node().state().chain.blocks().cloned().collect()
     }
 
     /// How often things happened.
     pub fn counters(&self) -> Counters {
-        self.node.witness.tally.read()
+        self.seat.witness.tally.read()
     }
 
     /// What happens from now on.
     pub fn events(&self) -> broadcast::Receiver<Event> {
-        self.node.witness.listen()
+        self.seat.witness.listen()
     }
 
     /// Ends it: calls that are open may finish, for a short while.
     pub async fn shutdown(mut self) {
-        self.node.stopping.send_replace(true);
+        self.seat.stopping.send_replace(true);
         for mut task in [self.server.take(), self.rounds.take()].into_iter().flatten() {
             if tokio::time::timeout(PATIENCE_AT_END, &mut task).await.is_err() {
                 task.abort();
@@ -208,7 +245,7 @@ impl Peer {
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        self.node.stopping.send_replace(true);
+        self.seat.stopping.send_replace(true);
     }
 }
 
@@ -224,10 +261,10 @@ fn server(settings: &PeerSettings) -> Result<Server, StartError> {
     }
 }
 
-fn services(node: &Arc<Node>) -> (LightpeerServer<Service>, HealthServer<Service>) {
-    let service = Service { node: node.clone() };
+fn services(seat: &Arc<Seat>) -> (LightpeerServer<Service>, HealthServer<Service>) {
+    let service = Service { seat: seat.clone() };
     let lightpeer =
-        LightpeerServer::new(service.clone()).max_decoding_message_size(node.settings.max_message_bytes());
+        LightpeerServer::new(service.clone()).max_decoding_message_size(seat.settings.max_message_bytes());
     (lightpeer, HealthServer::new(service))
 }
 
@@ -253,6 +290,30 @@ fn name(settings: &PeerSettings) -> Result<String, StartError> {
             kept_name(folder, &path).map_err(|source| StartError::Name { path, source })
         }
     }
+}
+
+/// What is kept in the data folder; else, the network that was given.
+fn membership(settings: &PeerSettings) -> Result<Membership, StartError> {
+    if let Some(network) = &settings.network {
+        check_network(network).map_err(StartError::Network)?;
+    }
+    let given = settings.network.clone();
+    let Some(folder) = &settings.data else {
+        return Ok(Membership { network: given, ..Membership::default() });
+    };
+    let failed = |source| StartError::Membership { path: membership::file(folder), source };
+    let mut kept = Membership::read(folder).map_err(failed)?;
+    match (&kept.network, given) {
+        (None, Some(given)) => {
+            kept.network = Some(given);
+            kept.write(folder).map_err(failed)?;
+        }
+        (Some(kept), Some(given)) if *kept != given => {
+            tracing::warn!("stays in the network {kept}, which it was told after it was started for {given}");
+        }
+        _ => {}
+    }
+    Ok(kept)
 }
 
 fn kept_name(folder: &Path, path: &Path) -> std::io::Result<String> {

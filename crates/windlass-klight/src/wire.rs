@@ -4,12 +4,14 @@ mod address;
 mod client;
 mod error;
 mod hints;
+mod network;
 mod tls;
 
 pub use address::check_address;
-pub use client::{Client, ClientSettings, Health, Joined};
+pub use client::{Client, ClientSettings, Health, JoinAbout, Joined};
 pub use error::CallError;
-pub(crate) use hints::{Hints, Identity, contact_meant, is_meant_for};
+pub(crate) use hints::{Hints, Identity, contact_meant, is_meant_for, network_said};
+pub use network::check_network;
 pub use tls::Tls;
 
 /// The messages and services of lightpeers, generated from `proto/lightpeer.proto`.

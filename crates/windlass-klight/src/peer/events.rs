@@ -26,6 +26,24 @@ pub enum Event {
         /// Why.
         reason: String,
     },
+    /// This peer is told for the first time which network it is in.
+    NetworkTold {
+        /// The network.
+        network: String,
+    },
+    /// This peer has left a network for another, under a new name and with no blocks.
+    Left {
+        /// The network.
+        network: String,
+        /// The network that it is in now.
+        to: String,
+        /// How many blocks of clients it had there.
+        blocks: usize,
+        /// No other live member is known there, so nobody else may have the blocks.
+        alone: bool,
+        /// The file that has the blocks, if they are on the disk.
+        kept: Option<String>,
+    },
     /// A member is known that was not before.
     MemberLearned {
         /// Its address.
@@ -65,6 +83,10 @@ pub struct Counters {
     pub joins_repeated: u64,
     /// It could not join.
     pub joins_failed: u64,
+    /// It left a network for another.
+    pub networks_left: u64,
+    /// Blocks of clients that it had alone, and not on a disk, when it left.
+    pub blocks_lost: u64,
     /// Blocks of clients were acknowledged.
     pub persists_done: u64,
     /// Blocks of clients were not acknowledged.
@@ -83,6 +105,8 @@ pub(super) struct Tally {
     pub(super) joins_done: AtomicU64,
     pub(super) joins_repeated: AtomicU64,
     pub(super) joins_failed: AtomicU64,
+    pub(super) networks_left: AtomicU64,
+    pub(super) blocks_lost: AtomicU64,
     pub(super) persists_done: AtomicU64,
     pub(super) persists_failed: AtomicU64,
     pub(super) peers_dropped: AtomicU64,
@@ -102,6 +126,8 @@ impl Tally {
             joins_done: read(&self.joins_done),
             joins_repeated: read(&self.joins_repeated),
             joins_failed: read(&self.joins_failed),
+            networks_left: read(&self.networks_left),
+            blocks_lost: read(&self.blocks_lost),
             persists_done: read(&self.persists_done),
             persists_failed: read(&self.persists_failed),
             peers_dropped: read(&self.peers_dropped),
@@ -141,6 +167,12 @@ impl Witness {
                 count(&self.tally.joins_failed);
                 tracing::warn!("cannot join the network of {contact}: {reason}");
             }
+            Event::NetworkTold { network } => tracing::info!("this peer is in the network {network}"),
+            Event::Left { network, to, blocks, alone, kept } => {
+                count(&self.tally.networks_left);
+                tracing::info!("left the network {network} for {to}");
+                self.warn_of_blocks(*blocks, *alone, kept.as_deref());
+            }
             Event::MemberLearned { address, name } => tracing::info!("{name} at {address} is a member"),
             Event::PeerDropped { address, reason } => {
                 count(&self.tally.peers_dropped);
@@ -156,5 +188,22 @@ impl Witness {
         }
         // Nobody has to listen.
         let _ = self.listeners.send(event);
+    }
+
+    /// What nobody else may have is not left behind in silence.
+    fn warn_of_blocks(&self, blocks: usize, alone: bool, kept: Option<&str>) {
+        match kept {
+            Some(file) if alone => tracing::warn!(
+                "no other member of that network is known, so its {blocks} blocks may be in {file} alone"
+            ),
+            Some(file) => tracing::info!("the {blocks} blocks of that network are in {file} too"),
+            None if alone && blocks > 0 => {
+                self.tally.blocks_lost.fetch_add(blocks as u64, Ordering::Relaxed);
+                tracing::warn!(
+                    "{blocks} blocks are lost: no other member was known, and they were in memory only"
+                );
+            }
+            None => {}
+        }
     }
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::block::{Block, MemberRecord};
 use super::chain::Refusal;
-use super::events::{Event, count};
 use super::node::{KeepError, Node};
 use super::roster::Contact;
 use crate::wire::messages::PeerInfo;
@@ -14,7 +13,7 @@ use crate::wire::{CallError, check_address};
 /// How many blocks are pushed to a peer that lacks them; beyond, it fetches the chain itself.
 const MOST_PUSHED: usize = 1024;
 /// The longest name of a peer.
-const LONGEST_NAME: usize = 256;
+const LONGEST_NAME: usize = 512;
 
 /// Why a join came to nothing.
 #[derive(Debug, thiserror::Error)]
@@ -25,9 +24,20 @@ pub enum JoinError {
     /// The contact is the peer itself.
     #[error("a peer cannot join itself: {0} is its own address; give it the address of another member")]
     Itself(String),
+    /// The identifier of the network cannot be one.
+    #[error("{0}")]
+    Network(String),
+    /// The contact is a member of another network. Both are well, and this peer is where it was.
+    #[error("the contact {contact} is a member of another network, {network}")]
+    OtherNetwork {
+        /// The contact.
+        contact: String,
+        /// The network that it is in.
+        network: String,
+    },
     /// The contact is out of reach, does not answer, or refuses.
     #[error("the contact does not let it in: {0}")]
-    Contact(#[from] CallError),
+    Contact(CallError),
     /// What the contact sent is no chain. This peer's own is as it was.
     #[error("the contact {contact} sent a chain that makes no sense: {problem}")]
     Nonsense {
@@ -39,6 +49,17 @@ pub enum JoinError {
     /// This peer cannot keep the contact's chain.
     #[error("the chain of the contact cannot be kept here: {0}")]
     Keep(KeepError),
+}
+
+impl From<CallError> for JoinError {
+    fn from(error: CallError) -> JoinError {
+        match error {
+            CallError::OtherNetwork { address, network, .. } => {
+                JoinError::OtherNetwork { contact: address, network }
+            }
+            error => JoinError::Contact(error),
+        }
+    }
 }
 
 /// Why a peer that asks to become a member is not made one.
@@ -54,36 +75,55 @@ pub(super) enum WelcomeError {
 
 impl Node {
     /// Joins the network of a contact: of the one of the name that is meant, or of whoever is at the address. Returns
-    /// false if this peer is a member of it already.
-    pub(super) async fn join(&self, contact: &str, meant: Option<String>) -> Result<bool, JoinError> {
-        count(&self.witness.tally.joins_asked);
-        let outcome = self.try_join(contact, meant).await;
-        let contact = contact.to_owned();
-        self.witness.tell(match &outcome {
-            Ok(joined) => Event::Joined { contact, repeated: !joined },
-            Err(error) => Event::JoinFailed { contact, reason: error.to_string() },
-        });
-        outcome
-    }
-
-    async fn try_join(&self, contact: &str, meant: Option<String>) -> Result<bool, JoinError> {
-        check_address(contact).map_err(JoinError::Address)?;
-        if contact == self.own.address {
-            return Err(JoinError::Itself(contact.to_owned()));
-        }
+    /// false if this peer is a member of it already. The network must be this peer's, if both are known.
+    pub(super) async fn join(
+        &self,
+        contact: &str,
+        meant: Option<String>,
+        network: Option<&str>,
+    ) -> Result<bool, JoinError> {
+        self.check_address(contact)?;
         let known = if self.is_recorded() { self.state().roster.contact(contact) } else { None };
         let is_meant = |known: &Contact| meant.as_ref().is_none_or(|name| known.is(name));
         if let Some(known) = known.filter(is_meant)
             && self.is_still(&known).await?
         {
+            if let Some(network) = network {
+                self.take_network(network).map_err(JoinError::Keep)?;
+            }
             self.answered(contact);
             self.wake.notify_one();
             return Ok(false);
         }
         // Without a name, whoever is there now is meant.
-        self.pull(&Contact { address: contact.to_owned(), names: meant.into_iter().collect() }).await?;
+        let meant = Contact { address: contact.to_owned(), names: meant.into_iter().collect() };
+        self.pull(&meant, network.map(str::to_owned)).await?;
         self.wake.notify_one();
         Ok(true)
+    }
+
+    fn check_address(&self, contact: &str) -> Result<(), JoinError> {
+        check_address(contact).map_err(JoinError::Address)?;
+        if contact == self.own.address {
+            return Err(JoinError::Itself(contact.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Refuses a contact that is not there, or says that it is of another network. What else it answers is no reason.
+    pub(super) async fn check_contact(&self, contact: &str, network: &str) -> Result<(), JoinError> {
+        self.check_address(contact)?;
+        let identity = match self.client(contact, self.settings.call_deadline)?.identify().await {
+            Ok((_, identity)) => identity,
+            Err(CallError::Refused { .. }) => None,
+            Err(error) => return Err(error.into()),
+        };
+        match identity.and_then(|identity| identity.network) {
+            Some(theirs) if theirs != network => {
+                Err(JoinError::OtherNetwork { contact: contact.to_owned(), network: theirs })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Whether a known peer answers, and is the one that was known.
@@ -94,18 +134,20 @@ impl Node {
     }
 
     /// Gets the chain of another peer, which records this one if it did not know it, and gives it what it lacks.
-    /// Returns how many blocks were new.
-    pub(super) async fn pull(&self, contact: &Contact) -> Result<usize, JoinError> {
+    /// Returns how many blocks were new. The network is the one that it is thought to be of; else, this peer's.
+    pub(super) async fn pull(&self, contact: &Contact, network: Option<String>) -> Result<usize, JoinError> {
+        let network = network.or_else(|| self.network());
         let client = self.client(&contact.address, self.settings.chain_deadline)?;
-        let blocks = client.connect(self.info(), &contact.hints(), Block::from_wire).await?;
+        let blocks = client.connect(self.info(), &contact.hints(network.clone()), Block::from_wire).await?;
         let nonsense = |problem: String| JoinError::Nonsense { contact: contact.address.clone(), problem };
         if blocks.is_empty() {
             return Err(nonsense("there is no block in it, not even one for this peer".to_owned()));
         }
         let theirs: BTreeSet<String> = blocks.iter().map(|block| block.id.clone()).collect();
-        let new = self.keep(|_| blocks).await.map_err(|error| match error {
-            KeepError::Refused(Refusal::Full { .. }) | KeepError::Journal(_) => JoinError::Keep(error),
+        let new = self.keep(network.as_deref(), |_| blocks).await.map_err(|error| match error {
+            KeepError::Refused(Refusal::Full { .. }) => JoinError::Keep(error),
             KeepError::Refused(refusal) => nonsense(refusal.to_string()),
+            _ => JoinError::Keep(error),
         })?;
         self.learn_contact(&contact.address);
         self.give_missing(contact, &theirs).await;
@@ -144,12 +186,13 @@ impl Node {
     pub(super) async fn welcome(
         self: &Arc<Node>,
         peer: Option<PeerInfo>,
+        network: Option<&str>,
     ) -> Result<Vec<Arc<Block>>, WelcomeError> {
         let peer = described(peer).map_err(WelcomeError::Description)?;
         if peer.address == self.own.address {
             return Err(WelcomeError::Itself(peer.address));
         }
-        let new = self.keep(|chain| self.record(chain, &[&self.own, &peer])).await?;
+        let new = self.keep(network, |chain| self.record(chain, &[&self.own, &peer])).await?;
         // Also a known peer may have been thought dead.
         self.answered(&peer.address);
         let node = self.clone();

@@ -20,6 +20,8 @@ use super::block::Block;
 use crate::wire::messages::Lightblock;
 
 const FIRST_LINE: &[u8] = b"windlass lightpeer chain 1\n";
+/// So much of the identifier of a network stands in the name of a file.
+const MOST_OF_NETWORK: usize = 128;
 const CHECKSUM_BYTES: usize = 8;
 const HEAD_BYTES: usize = 4 + CHECKSUM_BYTES;
 
@@ -61,6 +63,26 @@ pub enum JournalError {
         "the blocks cannot be kept on the disk any more, since a write has failed; mend the disk and start again"
     )]
     Broken,
+}
+
+/// Moves the journal of a folder away, under a name that says which network it was of. Who has it open goes on writing
+/// it. Returns where it is now.
+pub(super) fn move_aside(folder: &Path, network: &str, mark: &str) -> Result<PathBuf, JournalError> {
+    let readable = |c: char| if c.is_ascii_alphanumeric() || "-.".contains(c) { c } else { '_' };
+    let network: String = network.chars().map(readable).take(MOST_OF_NETWORK).collect();
+    let aside = folder.join(format!("chain-left-behind-in-{network}-{mark}"));
+    let path = folder.join("chain");
+    std::fs::rename(&path, &aside)
+        .and_then(|()| File::open(folder)?.sync_all())
+        .map_err(|source| JournalError::Io { what: "move away", path, source })?;
+    Ok(aside)
+}
+
+/// Undoes [`move_aside`].
+pub(super) fn move_back(folder: &Path, aside: &Path) {
+    if let Err(error) = std::fs::rename(aside, folder.join("chain")) {
+        tracing::error!("cannot move {} back to where it was: {error}", aside.display());
+    }
 }
 
 /// What a journal held when it was opened.

@@ -5,27 +5,26 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ring::rand::{SecureRandom, SystemRandom};
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 
 use super::block::{Block, BlockKind, MemberRecord, Moment};
 use super::chain::{Chain, Refusal};
 use super::events::{Event, Witness};
 use super::journal::{Journal, JournalError};
+use super::membership::{Membership, agree};
 use super::roster::{Contact, Roster};
 use super::settings::PeerSettings;
 use crate::wire::messages::PeerInfo;
 use crate::wire::{CallError, Client, Hints, Identity};
 
-/// One member of a network.
+/// One member of one network. A peer that changes networks goes on with another node.
 #[derive(Debug)]
 pub(super) struct Node {
-    pub(super) settings: PeerSettings,
+    pub(super) settings: Arc<PeerSettings>,
     pub(super) own: MemberRecord,
-    pub(super) witness: Witness,
+    pub(super) witness: Arc<Witness>,
     /// A member is new: look at it now, and not only when the interval is over.
     pub(super) wake: Notify,
-    /// True when it is to end.
-    pub(super) stopping: watch::Sender<bool>,
     state: Mutex<State>,
     journal: Option<Journal>,
     clients: Mutex<BTreeMap<String, Client>>,
@@ -35,6 +34,9 @@ pub(super) struct Node {
 pub(super) struct State {
     pub(super) chain: Chain,
     pub(super) roster: Roster,
+    membership: Membership,
+    /// It takes nothing any more, as the peer has left the network, or is about to.
+    closed: bool,
 }
 
 /// Why blocks are not kept.
@@ -46,12 +48,25 @@ pub enum KeepError {
     /// The disk does not.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// They are of another network.
+    #[error("this peer is a member of the network {own}, and this is about {said}")]
+    OtherNetwork {
+        /// The network of this peer.
+        own: String,
+        /// The network that they are of.
+        said: String,
+    },
+    /// The peer has left the network meanwhile.
+    #[error("this peer has just left the network that this is about")]
+    Left,
 }
 
 impl Node {
     pub(super) fn new(
-        settings: PeerSettings,
+        settings: Arc<PeerSettings>,
+        witness: Arc<Witness>,
         own: MemberRecord,
+        membership: Membership,
         chain: Chain,
         journal: Option<Journal>,
     ) -> Node {
@@ -62,10 +77,9 @@ impl Node {
         Node {
             settings,
             own,
-            witness: Witness::new(),
+            witness,
             wake: Notify::new(),
-            stopping: watch::Sender::new(false),
-            state: Mutex::new(State { chain, roster }),
+            state: Mutex::new(State { chain, roster, membership, closed: false }),
             journal,
             clients: Mutex::default(),
         }
@@ -75,16 +89,42 @@ impl Node {
         self.state.lock().expect("nobody panics while holding the state")
     }
 
+    /// The network that this peer was told.
+    pub(super) fn network(&self) -> Option<String> {
+        self.state().membership.network.clone()
+    }
+
+    /// Is in this network from now on, unless it was told another.
+    pub(super) fn take_network(&self, said: &str) -> Result<(), KeepError> {
+        let mut state = self.state();
+        state.check(Some(said))?;
+        self.remember(&mut state, Some(said));
+        Ok(())
+    }
+
+    /// Takes nothing any more.
+    pub(super) fn close(&self) {
+        self.state().closed = true;
+    }
+
+    /// Takes blocks again.
+    pub(super) fn reopen(&self) {
+        self.state().closed = false;
+    }
+
     /// Adds the blocks that `make` makes for the chain as it is, and waits until they are on the disk. Returns those
-    /// that were new.
+    /// that were new. Whoever takes blocks of a network is in that network: `said` is the one that they are of.
     pub(super) async fn keep(
         &self,
+        said: Option<&str>,
         make: impl FnOnce(&Chain) -> Vec<Block>,
     ) -> Result<Vec<Arc<Block>>, KeepError> {
         let (new, kept) = {
             let mut state = self.state();
+            state.check(said)?;
             let blocks = make(&state.chain);
             let new = state.chain.adopt(blocks)?;
+            self.remember(&mut state, said);
             self.learn_members(&mut state, &new);
             // In the order of the chain, as the lock is held. Also without new blocks: those that are known already may
             // be on their way to the disk.
@@ -121,12 +161,15 @@ impl Node {
         self.state().chain.members().contains(&self.own)
     }
 
-    pub(super) fn is_serving(&self) -> bool {
-        !*self.stopping.borrow() && !self.journal.as_ref().is_some_and(Journal::is_broken)
+    /// Whether a write has failed.
+    pub(super) fn is_broken(&self) -> bool {
+        self.journal.as_ref().is_some_and(Journal::is_broken)
     }
 
     pub(super) fn identity(&self) -> Identity {
-        Identity { name: self.own.name.clone(), chain: self.state().chain.digest() }
+        let state = self.state();
+        let network = state.membership.network.clone();
+        Identity { name: self.own.name.clone(), chain: state.chain.digest(), network }
     }
 
     pub(super) fn info(&self) -> PeerInfo {
@@ -160,8 +203,27 @@ impl Node {
         }
     }
 
+    /// A check shows that another peer is not a member any more. That needs no second look.
+    pub(super) fn gone(&self, address: &str, reason: String) {
+        if self.state().roster.gone(address) {
+            self.witness.tell(Event::PeerDropped { address: address.to_owned(), reason });
+        }
+    }
+
     pub(super) fn forget_connection(&self, address: &str) {
         self.clients.lock().expect("nobody panics while holding the clients").remove(address);
+    }
+
+    /// The first network that it is told is its network.
+    fn remember(&self, state: &mut State, said: Option<&str>) {
+        let Some(said) = said.filter(|_| state.membership.network.is_none()) else { return };
+        state.membership.network = Some(said.to_owned());
+        if let Some(folder) = &self.settings.data
+            && let Err(error) = state.membership.write(folder)
+        {
+            tracing::warn!("cannot keep in {} that the network is {said}: {error}", folder.display());
+        }
+        self.witness.tell(Event::NetworkTold { network: said.to_owned() });
     }
 
     fn learn_members(&self, state: &mut State, new: &[Arc<Block>]) {
@@ -175,9 +237,25 @@ impl Node {
     }
 }
 
+impl State {
+    /// Refuses what is of another network.
+    fn check(&self, said: Option<&str>) -> Result<(), KeepError> {
+        if self.closed {
+            return Err(KeepError::Left);
+        }
+        match (&self.membership.network, said) {
+            (Some(own), Some(said)) if !agree(Some(own), Some(said)) => {
+                Err(KeepError::OtherNetwork { own: own.clone(), said: said.to_owned() })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 impl Contact {
-    pub(super) fn hints(&self) -> Hints {
-        Hints { meant_for: self.names.clone() }
+    /// For a call to this peer about a network.
+    pub(super) fn hints(&self, network: Option<String>) -> Hints {
+        Hints { meant_for: self.names.clone(), network }
     }
 }
 

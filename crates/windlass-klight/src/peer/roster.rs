@@ -91,10 +91,18 @@ impl Roster {
             entry.wait = (entry.wait * 2).min(LONGEST_WAIT);
             return false;
         }
-        entry.failures += 1;
+        entry.failures = entry.failures.saturating_add(1);
         let dropped = entry.failures >= self.failures_until_dropped;
         entry.standing = if dropped { Standing::Dropped } else { Standing::Suspect };
         dropped
+    }
+
+    /// A peer is not a member any more. Returns whether it counted until now.
+    pub(super) fn gone(&mut self, address: &str) -> bool {
+        if let Some(entry) = self.entries.get_mut(address) {
+            entry.failures = self.failures_until_dropped;
+        }
+        self.failed(address)
     }
 
     /// Something other than a check has failed: nobody waits for this peer until the next check.
@@ -156,6 +164,15 @@ mod tests {
         assert!(roster.answered("a:1"));
         assert_eq!(roster.standing("a:1"), Some(Standing::Live));
         assert!(!roster.answered("a:1"));
+    }
+
+    #[test]
+    fn a_peer_that_is_gone_is_dropped_at_once() {
+        let mut roster = roster();
+        assert!(roster.gone("a:1"));
+        assert_eq!(roster.standing("a:1"), Some(Standing::Dropped));
+        assert!(!roster.gone("a:1"));
+        assert!(roster.answered("a:1"), "it may come back");
     }
 
     #[test]

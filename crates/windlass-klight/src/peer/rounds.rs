@@ -7,9 +7,11 @@ use futures::StreamExt;
 
 use super::chain::EMPTY;
 use super::events::{Event, count};
+use super::membership::agree;
 use super::node::Node;
 use super::roster::Contact;
-use crate::wire::{Health, Identity};
+use super::seat::Seat;
+use crate::wire::{Health, Identity, check_network};
 
 /// Checks at the same time.
 const AT_ONCE: usize = 32;
@@ -19,20 +21,32 @@ const MOST_PULLS: usize = 3;
 const LONGEST_GRACE: Duration = Duration::from_millis(200);
 
 /// Checks the others until this peer ends.
-pub(super) async fn run(node: Arc<Node>) {
-    let mut stopping = node.stopping.subscribe();
+pub(super) async fn run(seat: Arc<Seat>) {
+    let (mut stopping, mut nodes) = (seat.stopping.subscribe(), seat.nodes());
     let mut on_time = true;
     loop {
+        let node = nodes.borrow_and_update().clone();
         tokio::select! {
             () = node.round(on_time) => {}
+            // What was under way was about the network that this peer has left.
+            _ = nodes.changed() => continue,
             _ = stopping.wait_for(|stopping| *stopping) => return,
         }
         tokio::select! {
             () = tokio::time::sleep(node.settings.check_interval) => on_time = true,
             () = node.wake.notified() => on_time = false,
+            _ = nodes.changed() => {}
             _ = stopping.wait_for(|stopping| *stopping) => return,
         }
     }
+}
+
+/// What a check shows.
+enum Checked {
+    Alive(Option<Identity>),
+    Silent(String),
+    /// It is not a member any more.
+    Gone(String),
 }
 
 impl Node {
@@ -45,12 +59,13 @@ impl Node {
         let mut answers: Vec<(Contact, Identity)> = Vec::new();
         while let Some((contact, outcome)) = checks.next().await {
             match outcome {
-                Ok(identity) => {
+                Checked::Alive(identity) => {
                     self.answered(&contact.address);
                     answers.extend(identity.map(|identity| (contact, identity)));
                 }
-                Err(reason) if on_time => self.failed(&contact.address, reason),
-                Err(_) => self.state().roster.suspect(&contact.address),
+                Checked::Gone(reason) => self.gone(&contact.address, reason),
+                Checked::Silent(reason) if on_time => self.failed(&contact.address, reason),
+                Checked::Silent(_) => self.state().roster.suspect(&contact.address),
             }
         }
         drop(checks);
@@ -62,24 +77,45 @@ impl Node {
     }
 
     /// Whether a peer serves, and who it is; or why it does not count as alive.
-    async fn check(&self, contact: Contact) -> (Contact, Result<Option<Identity>, String>) {
+    async fn check(&self, contact: Contact) -> (Contact, Checked) {
         let asked = match self.client(&contact.address, self.settings.call_deadline) {
             Ok(client) => client.identify().await,
             Err(error) => Err(error),
         };
         let outcome = match asked {
-            Ok((Health::NotServing, _)) => Err("it says that it does not serve".to_owned()),
-            Ok((Health::Serving, Some(identity))) if !contact.is(&identity.name) => {
-                Err(format!("another peer, {}, has its address now", identity.name))
-            }
-            Ok((Health::Serving, identity)) => Ok(identity),
-            Err(error) => Err(error.to_string()),
+            Ok((Health::NotServing, _)) => Checked::Silent("it says that it does not serve".to_owned()),
+            Ok((Health::Serving, Some(identity))) => self.recognise(&contact, identity),
+            Ok((Health::Serving, None)) => Checked::Alive(None),
+            Err(error) => Checked::Silent(error.to_string()),
         };
         (contact, outcome)
     }
 
+    fn recognise(&self, contact: &Contact, identity: Identity) -> Checked {
+        let own = self.network();
+        match &identity.network {
+            _ if !contact.is(&identity.name) => {
+                Checked::Gone(format!("another peer, {}, has its address now", identity.name))
+            }
+            Some(theirs) if !agree(own.as_deref(), Some(theirs)) => {
+                Checked::Gone(format!("it is in another network now, {theirs}"))
+            }
+            _ => Checked::Alive(Some(identity)),
+        }
+    }
+
+    /// A peer that was told no network is in that of the members that it knows.
+    fn follow(&self, identity: &Identity) {
+        if let Some(network) = identity.network.as_deref().filter(|network| check_network(network).is_ok())
+            && let Err(error) = self.take_network(network)
+        {
+            tracing::debug!("{error}");
+        }
+    }
+
     /// Exchanges chains with those that need it.
     async fn catch_up(&self, mut answers: Vec<(Contact, Identity)>) {
+        answers.iter().for_each(|(_, identity)| self.follow(identity));
         answers.retain(|(_, identity)| self.needs_exchange(identity));
         if answers.is_empty() {
             return;
@@ -93,7 +129,7 @@ impl Node {
             }
             pulls += 1;
             count(&self.witness.tally.chains_pulled);
-            match self.pull(&contact).await {
+            match self.pull(&contact, identity.network).await {
                 Ok(0) => {}
                 Ok(blocks) => self.witness.tell(Event::CaughtUp { from: contact.address, blocks }),
                 Err(error) => tracing::warn!("cannot compare blocks with {}: {error}", contact.address),

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use futures::Stream;
 use futures::stream;
+use tonic::metadata::MetadataMap;
 use tonic::{Code, Request, Response, Status};
 
 use super::block::{Block, BlockKind};
 use super::chain::Refusal;
 use super::join::{JoinError, WelcomeError};
 use super::node::{KeepError, Node};
+use super::seat::Seat;
 use super::spread::PersistError;
 use crate::wire::health::health_check_response::ServingStatus;
 use crate::wire::health::health_server::Health;
@@ -20,22 +22,24 @@ use crate::wire::messages::{
     ConnectRequest, EmptyQueryRequest, JoinRequest, JoinResponse, Lightblock, NewBlockResponse,
     PersistRequest, PersistResponse, QueryResponse,
 };
-use crate::wire::{contact_meant, is_meant_for};
+use crate::wire::{CallError, JoinAbout, check_network, contact_meant, is_meant_for, network_said};
 
 type Answers<Message> = Pin<Box<dyn Stream<Item = Result<Message, Status>> + Send>>;
 
-/// The node, as the server sees it.
+/// The peer, as the server sees it.
 #[derive(Clone, Debug)]
 pub(super) struct Service {
-    pub(super) node: Arc<Node>,
+    pub(super) seat: Arc<Seat>,
 }
 
 impl Service {
-    /// Refuses what is meant for a peer that had this address before.
-    fn check_meant<Message>(&self, request: &Request<Message>) -> Result<(), Status> {
-        let name = &self.node.own.name;
+    /// Who is to answer. Refuses what is meant for a peer that had this address before, or for this one before it left a
+    /// network.
+    fn meant<Message>(&self, request: &Request<Message>) -> Result<Arc<Node>, Status> {
+        let node = self.seat.node();
+        let name = &node.own.name;
         if is_meant_for(request.metadata(), name) {
-            return Ok(());
+            return Ok(node);
         }
         Err(Status::not_found(format!("this is meant for another peer; the one at this address is {name}")))
     }
@@ -47,32 +51,40 @@ impl Lightpeer for Service {
     type QueryStream = Answers<QueryResponse>;
 
     async fn join_network(&self, request: Request<JoinRequest>) -> Result<Response<JoinResponse>, Status> {
-        self.check_meant(&request)?;
-        let meant = contact_meant(request.metadata());
+        self.meant(&request)?;
+        let metadata = request.metadata();
+        let (network, contact_name) = (network(metadata)?, contact_meant(metadata));
+        let about = JoinAbout { network, contact_name, own_name: None };
         let contact = request.into_inner().address;
-        let node = self.node.clone();
+        let seat = self.seat.clone();
         // Whoever asked may be gone before it is done; half a join helps nobody.
         let joined = finish(async move {
-            let joined = node.join(&contact, meant).await.map_err(|error| join_status(&error))?;
+            let joined = seat.join(&contact, &about).await.map_err(|error| join_status(&error))?;
             let what = if joined { "joined" } else { "already a member of" };
-            Ok(format!("{what} the network of {contact}"))
+            Ok(match (contact.as_str(), &about.network) {
+                ("", Some(network)) => format!("{what} the network {network}"),
+                _ => format!("{what} the network of {contact}"),
+            })
         });
-        Ok(Response::new(JoinResponse { result: joined.await? }))
+        let mut response = Response::new(JoinResponse { result: joined.await? });
+        self.seat.node().identity().write(response.metadata_mut());
+        Ok(response)
     }
 
     async fn connect_new_peer(
         &self,
         request: Request<ConnectRequest>,
     ) -> Result<Response<Self::ConnectNewPeerStream>, Status> {
-        self.check_meant(&request)?;
-        let blocks =
-            self.node.welcome(request.into_inner().peer).await.map_err(|error| welcome_status(&error))?;
+        let node = self.meant(&request)?;
+        let network = network(request.metadata())?;
+        let welcome = node.welcome(request.into_inner().peer, network.as_deref());
+        let blocks = welcome.await.map_err(|error| welcome_status(&error))?;
         Ok(Response::new(Box::pin(stream::iter(blocks.into_iter().map(|block| Ok(block.to_wire()))))))
     }
 
     async fn persist(&self, request: Request<PersistRequest>) -> Result<Response<PersistResponse>, Status> {
         let payload = request.into_inner().payload;
-        let node = self.node.clone();
+        let node = self.seat.node();
         let id = finish(async move { node.persist(payload).await.map_err(|error| persist_status(&error)) })
             .await?;
         Ok(Response::new(PersistResponse { response: id }))
@@ -83,7 +95,8 @@ impl Lightpeer for Service {
         _request: Request<EmptyQueryRequest>,
     ) -> Result<Response<Self::QueryStream>, Status> {
         let blocks: Vec<Arc<Block>> = {
-            let state = self.node.state();
+            let node = self.seat.node();
+            let state = node.state();
             state.chain.blocks().filter(|block| block.kind == BlockKind::Client).cloned().collect()
         };
         let answers = blocks.into_iter().map(|block| Ok(QueryResponse { payload: block.payload.clone() }));
@@ -94,10 +107,11 @@ impl Lightpeer for Service {
         &self,
         request: Request<Lightblock>,
     ) -> Result<Response<NewBlockResponse>, Status> {
-        self.check_meant(&request)?;
+        let node = self.meant(&request)?;
+        let network = network(request.metadata())?;
         let refuse = |problem| Status::invalid_argument(format!("this is {problem}"));
         let block = Block::from_wire(request.into_inner()).map_err(refuse)?;
-        let news = self.node.hear(block).await.map_err(|error| keep_status(&error))?;
+        let news = node.hear(block, network.as_deref()).await.map_err(|error| keep_status(&error))?;
         let response = if news { "added" } else { "known" };
         Ok(Response::new(NewBlockResponse { response: response.to_owned() }))
     }
@@ -115,8 +129,8 @@ impl Health for Service {
             let service = request.into_inner().service;
             return Err(Status::not_found(format!("there is no service {service:?}; ask without a name")));
         }
-        let mut response = Response::new(health(self.node.is_serving()));
-        self.node.identity().write(response.metadata_mut());
+        let mut response = Response::new(health(self.seat.is_serving()));
+        self.seat.node().identity().write(response.metadata_mut());
         Ok(response)
     }
 
@@ -132,8 +146,8 @@ impl Health for Service {
                 stream::pending(),
             ))));
         }
-        let stopping = self.node.stopping.subscribe();
-        let now = health(self.node.is_serving());
+        let stopping = self.seat.stopping.subscribe();
+        let now = health(self.seat.is_serving());
         let later = stream::once(async move {
             let mut stopping = stopping;
             let _ = stopping.wait_for(|stopping| *stopping).await;
@@ -141,6 +155,13 @@ impl Health for Service {
         });
         Ok(Response::new(Box::pin(futures::StreamExt::chain(stream::iter([Ok(now)]), later))))
     }
+}
+
+/// The network that a call is about.
+fn network(metadata: &MetadataMap) -> Result<Option<String>, Status> {
+    let said = network_said(metadata);
+    said.as_deref().map_or(Ok(()), check_network).map_err(Status::invalid_argument)?;
+    Ok(said)
 }
 
 /// The server as a whole, or its one service.
@@ -163,10 +184,13 @@ async fn finish<Output: Send + 'static>(
 
 fn join_status(error: &JoinError) -> Status {
     let code = match error {
-        JoinError::Address(_) | JoinError::Itself(_) => Code::InvalidArgument,
+        JoinError::OtherNetwork { network, .. } => {
+            return CallError::other_network(network, error.to_string());
+        }
+        JoinError::Address(_) | JoinError::Itself(_) | JoinError::Network(_) => Code::InvalidArgument,
         // Not `Unavailable`, which would say that this peer is not there.
         JoinError::Contact(_) | JoinError::Nonsense { .. } => Code::FailedPrecondition,
-        JoinError::Keep(error) => keep_code(error),
+        JoinError::Keep(error) => return keep_status(error),
     };
     Status::new(code, error.to_string())
 }
@@ -174,7 +198,7 @@ fn join_status(error: &JoinError) -> Status {
 fn welcome_status(error: &WelcomeError) -> Status {
     let code = match error {
         WelcomeError::Description(_) | WelcomeError::Itself(_) => Code::InvalidArgument,
-        WelcomeError::Keep(error) => keep_code(error),
+        WelcomeError::Keep(error) => return keep_status(error),
     };
     Status::new(code, error.to_string())
 }
@@ -188,7 +212,10 @@ fn persist_status(error: &PersistError) -> Status {
 }
 
 fn keep_status(error: &KeepError) -> Status {
-    Status::new(keep_code(error), error.to_string())
+    match error {
+        KeepError::OtherNetwork { own, .. } => CallError::other_network(own, error.to_string()),
+        _ => Status::new(keep_code(error), error.to_string()),
+    }
 }
 
 fn keep_code(error: &KeepError) -> Code {
@@ -198,5 +225,8 @@ fn keep_code(error: &KeepError) -> Code {
         KeepError::Refused(Refusal::Large { .. }) => Code::InvalidArgument,
         KeepError::Refused(Refusal::Full { .. }) => Code::ResourceExhausted,
         KeepError::Journal(_) => Code::Internal,
+        KeepError::OtherNetwork { .. } => Code::PermissionDenied,
+        // As for all that is meant for a peer that was at this address before.
+        KeepError::Left => Code::NotFound,
     }
 }

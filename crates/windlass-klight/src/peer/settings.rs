@@ -20,6 +20,9 @@ pub struct PeerSettings {
     /// What it is called. No other peer that gets its address later may be called the same; one that returns with nothing
     /// is recognised by it. Without it, a random name, kept in the data folder if there is one.
     pub name: Option<String>,
+    /// The network that it is in. Without it, the one that it is told by a join, or by whoever joins through it. What it
+    /// was told last is kept in the data folder, if there is one, and holds instead.
+    pub network: Option<String>,
     /// Where blocks are kept; without it they are in memory only.
     pub data: Option<PathBuf>,
     /// How often it checks the others.
@@ -42,6 +45,7 @@ impl Default for PeerSettings {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             advertise: None,
             name: None,
+            network: None,
             data: None,
             check_interval: Duration::from_secs(2),
             failures_until_dropped: 3,

@@ -47,7 +47,7 @@ impl Node {
     }
 
     async fn try_persist(&self, payload: Vec<u8>) -> Result<String, PersistError> {
-        let made = self.keep(|chain| vec![self.block(chain.tip(), BlockKind::Client, payload)]).await?;
+        let made = self.keep(None, |chain| vec![self.block(chain.tip(), BlockKind::Client, payload)]).await?;
         let block = made.first().expect("a block with a random identifier is new");
         let spread = self.spread(block).await;
         if spread.others > 0 && spread.taken == 0 {
@@ -79,6 +79,10 @@ impl Node {
             awaited -= usize::from(live);
             match outcome {
                 Ok(()) => spread.taken += 1,
+                Err(error) if error.is_gone() => {
+                    spread.others -= 1;
+                    self.gone(&address, error.to_string());
+                }
                 Err(error) => {
                     // Only checks count towards dropping it, but nobody waits for it until then.
                     self.state().roster.suspect(&address);
@@ -92,7 +96,7 @@ impl Node {
     /// Gives a block to one peer, and before it those that it lacks below.
     pub(super) async fn push(&self, contact: &Contact, block: &Arc<Block>) -> Result<(), CallError> {
         let client = self.client(&contact.address, self.settings.call_deadline)?;
-        let hints = contact.hints();
+        let hints = contact.hints(self.network());
         let mut to_send = vec![block.clone()];
         while let Some(next) = to_send.last() {
             match client.notify(next.to_wire(), &hints).await {
@@ -110,15 +114,15 @@ impl Node {
     }
 
     /// Takes a block that another peer tells of. Returns whether it was news.
-    pub(super) async fn hear(&self, block: Block) -> Result<bool, KeepError> {
-        Ok(!self.keep(|_| vec![block]).await?.is_empty())
+    pub(super) async fn hear(&self, block: Block, network: Option<&str>) -> Result<bool, KeepError> {
+        Ok(!self.keep(network, |_| vec![block]).await?.is_empty())
     }
 }
 
 /// How far a block came.
 #[derive(Debug)]
 pub(super) struct Spread {
-    /// To how many it was sent.
+    /// To how many members it was sent.
     others: usize,
     /// How many took it.
     taken: usize,

@@ -12,7 +12,7 @@ use super::health::health_client::HealthClient;
 use super::hints::write_contact;
 use super::messages::lightpeer_client::LightpeerClient;
 use super::messages::{ConnectRequest, EmptyQueryRequest, JoinRequest, Lightblock, PeerInfo, PersistRequest};
-use super::{CallError, Hints, Identity, check_address, tls};
+use super::{CallError, Hints, Identity, check_address, check_network, tls};
 
 /// How often a connection in use is tried.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
@@ -55,6 +55,22 @@ pub enum Health {
 pub struct Joined {
     /// What the peer says, for people.
     pub result: String,
+    /// What it is called now, if it is one of ours: a peer that has changed networks has another name.
+    pub name: Option<String>,
+    /// The network that it is in now, if it was told one.
+    pub network: Option<String>,
+}
+
+/// What a join is about, beside the address of the contact. Lightpeers that are not ours ignore all of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JoinAbout {
+    /// The network. A peer that was told another one before leaves that for good, and its blocks with it; a contact that
+    /// was told another one refuses.
+    pub network: Option<String>,
+    /// Only the peer of this name is to join; without it, whoever is at the address.
+    pub own_name: Option<String>,
+    /// Only the contact of this name is to let it in; without it, whoever is at the address.
+    pub contact_name: Option<String>,
 }
 
 /// Calls one peer. Connects when it is first used, and again when the connection was lost; clones share it.
@@ -128,14 +144,43 @@ impl Client {
         contact: &str,
         contact_name: Option<&str>,
     ) -> Result<Joined, CallError> {
+        let about = JoinAbout {
+            own_name: own_name.map(str::to_owned),
+            contact_name: contact_name.map(str::to_owned),
+            ..JoinAbout::default()
+        };
+        self.join_network(contact, &about).await
+    }
+
+    /// Tells the peer to join the network of a contact, and says what that is about.
+    ///
+    /// # Errors
+    /// [`CallError::OtherNetwork`] if the contact is a member of another network than the one that is said.
+    pub async fn join_network(&self, contact: &str, about: &JoinAbout) -> Result<Joined, CallError> {
+        if let Some(network) = &about.network {
+            let refuse = |problem| CallError::Network { network: network.clone(), problem };
+            check_network(network).map_err(refuse)?;
+        }
         let mut request = Request::new(JoinRequest { address: contact.to_owned() });
-        let hints = Hints { meant_for: own_name.map(str::to_owned).into_iter().collect() };
-        hints.write(request.metadata_mut());
-        if let Some(name) = contact_name {
+        let meant_for = about.own_name.clone().into_iter().collect();
+        Hints { meant_for, network: about.network.clone() }.write(request.metadata_mut());
+        if let Some(name) = &about.contact_name {
             write_contact(request.metadata_mut(), name);
         }
         let answer = self.within(self.lightpeer().join_network(request)).await?;
-        Ok(Joined { result: answer.into_inner().result })
+        let identity = Identity::read(answer.metadata());
+        let (name, network) = identity.map_or((None, None), |known| (Some(known.name), known.network));
+        Ok(Joined { result: answer.into_inner().result, name, network })
+    }
+
+    /// Tells the peer that it is in this network, with no contact: it is the first there, or one that was found already.
+    /// It leaves the network that it was told before, if that was another. Lightpeers that are not ours refuse.
+    ///
+    /// # Errors
+    /// See [`Client::join`].
+    pub async fn enter_network(&self, network: &str) -> Result<Joined, CallError> {
+        let about = JoinAbout { network: Some(network.to_owned()), ..JoinAbout::default() };
+        self.join_network("", &about).await
     }
 
     /// Adds a block; returns its identifier when enough peers have it.

@@ -5,6 +5,12 @@ use std::time::Duration;
 
 use tonic::{Code, Status};
 
+use super::hints::{network_said, write_network};
+
+/// The code for a refusal because of another network, whose metadata say which. Not the code that blames a contact, and
+/// not one after which a call is tried again.
+const OTHER_NETWORK: Code = Code::PermissionDenied;
+
 /// A call to a peer that came to nothing.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum CallError {
@@ -13,6 +19,14 @@ pub enum CallError {
     Address {
         /// What was given.
         address: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The network that a join is to be about cannot be one.
+    #[error("{network:?} is no network: {problem}")]
+    Network {
+        /// What was given.
+        network: String,
         /// What is wrong with it.
         problem: String,
     },
@@ -42,6 +56,17 @@ pub enum CallError {
         /// What the peer says.
         message: String,
     },
+    /// The peer that was asked to let another in is of another network; or a peer that was told to join says so of its
+    /// contact. Both are well.
+    #[error("the peer at {address} answers: {message}")]
+    OtherNetwork {
+        /// Who was called.
+        address: String,
+        /// The network that does not match.
+        network: String,
+        /// What the peer says.
+        message: String,
+    },
     /// The answer was more than was asked for, or made no sense.
     #[error("the peer at {address} sent {problem}")]
     Answer {
@@ -54,18 +79,36 @@ pub enum CallError {
 
 impl CallError {
     /// Whether a peer that was told to join says that its contact was at fault: out of reach, silent, or not making
-    /// sense. The peer that was told is well.
+    /// sense. The peer that was told is well. A contact of another network is not at fault: see
+    /// [`CallError::OtherNetwork`].
     pub fn blames_contact(&self) -> bool {
         matches!(self, CallError::Refused { code: Code::FailedPrecondition, .. })
     }
 
+    /// Whether a peer of ours says that whom the call was meant for is not at its address any more.
+    pub(crate) fn is_gone(&self) -> bool {
+        matches!(self, CallError::OtherNetwork { .. } | CallError::Refused { code: Code::NotFound, .. })
+    }
+
     pub(super) fn from_status(address: &str, status: &Status) -> CallError {
         let address = address.to_owned();
+        if status.code() == OTHER_NETWORK
+            && let Some(network) = network_said(status.metadata())
+        {
+            return CallError::OtherNetwork { address, network, message: status.message().to_owned() };
+        }
         // A status with a source was made on this side of the connection.
         match status.source() {
             Some(source) => CallError::Unreachable { address, problem: innermost(source) },
             None => CallError::Refused { address, code: status.code(), message: status.message().to_owned() },
         }
+    }
+
+    /// The refusal that the other side reads as [`CallError::OtherNetwork`].
+    pub(crate) fn other_network(network: &str, message: String) -> Status {
+        let mut status = Status::new(OTHER_NETWORK, message);
+        write_network(status.metadata_mut(), Some(network));
+        status
     }
 
     pub(crate) fn code(&self) -> Option<Code> {

@@ -25,7 +25,7 @@ async fn a_chain_survives_and_the_peer_returns_by_itself() {
     let first = durable(folder.path()).await;
     first.join(peers[0].address()).await.unwrap();
     client(&first).persist(b"before".to_vec()).await.unwrap();
-    let (name, before) = (first.name().to_owned(), ids(&first));
+    let (name, before) = (first.name(), ids(&first));
     first.shutdown().await;
     client(&peers[0]).persist(b"meanwhile".to_vec()).await.unwrap();
 
@@ -144,6 +144,6 @@ async fn what_is_meant_for_another_is_refused() {
         request.metadata_mut().insert_bin("lightpeer-for-bin", name);
         raw.notify_new_block(request).await
     };
-    assert!(tell(peers[0].name()).await.is_ok());
+    assert!(tell(&peers[0].name()).await.is_ok());
     assert_eq!(tell("somebody else").await.unwrap_err().code(), Code::NotFound);
 }
