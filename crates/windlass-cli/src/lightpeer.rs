@@ -53,6 +53,10 @@ pub(crate) struct LightpeerArguments {
     /// Join the network of this peer, or of the first of several that answers; tries until it is done.
     #[arg(long, value_name = "HOST:PORT")]
     join: Vec<String>,
+    /// The network to be in, such as NAMESPACE/ID. Peers of different networks never share blocks. What it was told later,
+    /// and has kept with --data, holds instead.
+    #[arg(long, value_name = "ID")]
+    network: Option<String>,
     /// How often to check the other peers.
     #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration::parse)]
     peers_check: Duration,
@@ -111,7 +115,7 @@ async fn serve(arguments: &LightpeerArguments) -> anyhow::Result<()> {
         _ = terminated.recv() => {}
         _ = interrupted.recv() => {}
         () = tell_events(events, output) => {}
-        () = join_any(&peer, &arguments.join, arguments.peers_check) => {}
+        () = join_any(&peer, arguments) => {}
     }
     tracing::info!("ending");
     let counters = peer.counters();
@@ -120,9 +124,12 @@ async fn serve(arguments: &LightpeerArguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Joins the first contact that lets it in, and then never ends.
-async fn join_any(peer: &Peer, contacts: &[String], pause: Duration) {
-    let mut joined = contacts.is_empty();
+/// Joins the first contact that lets it in, and then never ends. A peer that was told another network since it was first
+/// started stays there.
+async fn join_any(peer: &Peer, arguments: &LightpeerArguments) {
+    let (contacts, pause) = (&arguments.join, arguments.peers_check);
+    let moved = arguments.network.is_some() && peer.network() != arguments.network;
+    let mut joined = contacts.is_empty() || moved;
     while !joined {
         for contact in contacts {
             joined = joined || peer.join(contact).await.is_ok();
@@ -160,7 +167,9 @@ fn announce(peer: &Peer, output: Output) -> anyhow::Result<()> {
     tracing::info!("{name} serves at {address}");
     let line = match output {
         Output::Text => format!("ready {address}"),
-        Output::Json => json!({"event": "ready", "address": address, "name": name}).to_string(),
+        Output::Json => {
+            json!({"event": "ready", "address": address, "name": name, "network": peer.network()}).to_string()
+        }
     };
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{line}").and_then(|()| stdout.flush()).context("cannot say that it is ready")
@@ -177,6 +186,7 @@ fn settings(arguments: &LightpeerArguments) -> anyhow::Result<PeerSettings> {
         listen: arguments.listen,
         advertise: arguments.advertise.clone(),
         name: arguments.name.clone(),
+        network: arguments.network.clone(),
         data: arguments.data.clone(),
         check_interval: arguments.peers_check,
         failures_until_dropped: arguments.drop_after,

@@ -6,19 +6,27 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
-use windlass_klight::wire::{Client, ClientSettings, Health};
+use windlass_klight::wire::{Client, ClientSettings, Health, JoinAbout};
 
 use super::duration;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ClientCommand {
     /// Tell a peer to join the network of another.
-    #[command(after_help = "Example:\n  windlass lightpeer join 127.0.0.1:9082 127.0.0.1:9081")]
+    #[command(after_help = "Examples:
+  windlass lightpeer join 127.0.0.1:9082 127.0.0.1:9081
+  windlass lightpeer join 127.0.0.1:9082 127.0.0.1:9081 --network default/blue
+  windlass lightpeer join 127.0.0.1:9082 --network default/blue")]
     Join {
         /// The peer that is to join.
         address: String,
-        /// A member of the network.
-        contact: String,
+        /// A member of the network; may be left out if the peer is to be the first there.
+        #[arg(required_unless_present = "network")]
+        contact: Option<String>,
+        /// Which network that is. A peer that was told another one before leaves that, without its blocks; a contact that
+        /// was told another one refuses.
+        #[arg(long, value_name = "ID")]
+        network: Option<String>,
         #[command(flatten)]
         calls: Calls,
     },
@@ -73,8 +81,10 @@ impl Calls {
 pub(super) async fn run(command: &ClientCommand) -> anyhow::Result<()> {
     let mut output = io::stdout();
     match command {
-        ClientCommand::Join { address, contact, calls } => {
-            let joined = calls.client(address)?.join(contact).await?;
+        ClientCommand::Join { address, contact, network, calls } => {
+            let about = JoinAbout { network: network.clone(), ..JoinAbout::default() };
+            let contact = contact.as_deref().unwrap_or_default();
+            let joined = calls.client(address)?.join_network(contact, &about).await?;
             writeln!(output, "{}", joined.result)?;
         }
         ClientCommand::Persist { address, payload, calls } => {

@@ -20,6 +20,28 @@ fn a_network_is_tried_by_hand() {
 }
 
 #[test]
+fn a_peer_changes_networks_and_stays_there_after_a_kill() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().to_str().expect("UTF-8");
+    let (blue, green) = (Running::start(&["--network", "default/blue"]), Running::start(&[]));
+    assert!(green.persist("green"));
+    let start = ["--data", data, "--network", "default/blue", "--join", blue.address()];
+    let mut mover = Running::start(&start);
+    mover.wait_for("joined");
+    assert!(mover.persist("blue"));
+    let joined = ask(&["join", mover.address(), green.address(), "--network", "default/green"]);
+    assert!(joined.status.success(), "{}", complaint(&joined));
+    assert_eq!((blue.query(), mover.query()), (vec!["blue".to_owned()], vec!["green".to_owned()]));
+    mover.kill();
+    let again = Running::start(&start);
+    assert_eq!((blue.query(), again.query()), (vec!["blue".to_owned()], vec!["green".to_owned()]));
+    let refused = ask(&["join", green.address(), blue.address()]);
+    assert!(complaint(&refused).contains("another network, default/blue"), "{}", complaint(&refused));
+    assert!(ask(&["join", green.address(), "--network", "default/red"]).status.success());
+    assert!(green.query().is_empty());
+}
+
+#[test]
 fn a_payload_may_come_from_standard_input() {
     let peer = Running::start(&[]);
     let mut child = windlass(&["persist", peer.address(), "-"])
