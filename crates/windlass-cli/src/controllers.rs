@@ -6,6 +6,7 @@ use serde_json::Value;
 use two_configmaps::{Pair, TwoConfigMaps};
 use web_app::{WebApp, WebApps};
 use windlass::{Controller, KindInfo};
+use windlass_klight::network::{LightNetwork, LightNetworks};
 
 /// A controller that comes with the command line.
 pub(crate) struct BundledController {
@@ -15,6 +16,8 @@ pub(crate) struct BundledController {
     pub(crate) controller: Controller,
     /// The definition of its parent kind.
     pub(crate) definition: Value,
+    /// The namespaces that it looks after if nothing is said; none for all.
+    pub(crate) namespaces: &'static [&'static str],
 }
 
 impl BundledController {
@@ -31,13 +34,31 @@ pub(crate) fn all() -> anyhow::Result<Vec<BundledController>> {
             about: "for each Pair two ConfigMaps",
             controller: Controller::new(TwoConfigMaps),
             definition: definition(Pair::crd())?,
+            namespaces: &[],
         },
         BundledController {
             about: "for each WebApp a ConfigMap, a Deployment, a Service and a name",
             controller: Controller::new(WebApps),
             definition: definition(WebApp::crd())?,
+            namespaces: &[],
+        },
+        BundledController {
+            about: "joins pods with the label klight.networkId into networks of lightpeers",
+            controller: Controller::new(LightNetworks::default()),
+            definition: definition(LightNetwork::crd())?,
+            namespaces: &["default"],
         },
     ])
+}
+
+/// The namespaces that controllers look after: those that are given, or all, or what is usual for each of them. None
+/// stands for all.
+pub(crate) fn namespaces(controllers: &[BundledController], given: &[String], all: bool) -> Vec<String> {
+    if !given.is_empty() || all || controllers.iter().any(|bundled| bundled.namespaces.is_empty()) {
+        return given.to_vec();
+    }
+    let usual = controllers.iter().flat_map(|bundled| bundled.namespaces);
+    usual.map(|namespace| (*namespace).to_owned()).collect()
 }
 
 /// Those with these names, or all if there are none.
@@ -78,6 +99,18 @@ mod tests {
     use windlass::Kind;
 
     use super::*;
+
+    #[test]
+    fn klight_alone_looks_after_the_namespace_default() {
+        let named = |names: &[&str]| {
+            named(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()).expect("they are there")
+        };
+        let given = ["a".to_owned(), "b".to_owned()];
+        assert_eq!(namespaces(&named(&["klight"]), &[], false), ["default"]);
+        assert!(namespaces(&named(&["klight"]), &[], true).is_empty());
+        assert_eq!(namespaces(&named(&["klight"]), &given, false), given);
+        assert!(namespaces(&named(&["klight", "web-app"]), &[], false).is_empty());
+    }
 
     #[test]
     fn kinds_are_known_by_what_people_call_them() {

@@ -37,9 +37,13 @@ pub(crate) struct ManifestsArguments {
     /// The namespace that the process runs in; without it, one with the name of the controller.
     #[arg(long)]
     namespace: Option<String>,
-    /// Look after the objects of this namespace only.
+    /// Look after the objects of this namespace only; may be given several times. Without it klight looks after
+    /// `default`, and others after all.
     #[arg(long, value_name = "NAMESPACE")]
-    watch_namespace: Option<String>,
+    watch_namespace: Vec<String>,
+    /// Look after the objects of all namespaces.
+    #[arg(long, conflicts_with = "watch_namespace")]
+    all_namespaces: bool,
     /// Run so many processes, of which one leads.
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     replicas: u32,
@@ -84,8 +88,10 @@ fn installation(arguments: &ManifestsArguments) -> anyhow::Result<Installation> 
     if leader_election {
         told.extend(["--lease".to_owned(), format!("{namespace}/{name}")]);
     }
-    if let Some(namespace) = &arguments.watch_namespace {
-        told.extend(["--namespace".to_owned(), namespace.clone()]);
+    let watched = controllers::namespaces(&bundled, &arguments.watch_namespace, arguments.all_namespaces);
+    told.extend(watched.iter().flat_map(|namespace| ["--namespace".to_owned(), namespace.clone()]));
+    if arguments.all_namespaces {
+        told.push("--all-namespaces".to_owned());
     }
     if let Some(url) = &arguments.dns {
         told.extend(["--dns".to_owned(), url.clone()]);
@@ -97,7 +103,7 @@ fn installation(arguments: &ManifestsArguments) -> anyhow::Result<Installation> 
         arguments: told,
         replicas: arguments.replicas,
         leader_election,
-        watched_namespace: arguments.watch_namespace.clone(),
+        watched_namespaces: watched,
         definitions,
         ..Installation::new(name, &arguments.image, controllers)
     })

@@ -1,11 +1,13 @@
 //! `windlass run`: the bundled controllers, on the cluster of the current kubeconfig.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
 use web_app::{Dns, HttpDns};
+use windlass_klight::network::{LightpeerClient, LightpeerSettings, Lightpeers};
 use windlass_runtime::Manager;
 use windlass_runtime::operations::leader::{LeaderSettings, Timing};
 use windlass_runtime::operations::telemetry::Telemetry;
@@ -21,13 +23,18 @@ use crate::{controllers, logs};
   windlass serve --write-kubeconfig kubeconfig &
   KUBECONFIG=kubeconfig windlass run two-configmaps
   windlass run web-app --dns http://127.0.0.1:8053 --endpoints 127.0.0.1:8080 --namespace default
+  windlass run klight --namespace blue --namespace green
   OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 windlass run two-configmaps")]
 pub(crate) struct RunArguments {
     /// Controllers; all if none is given.
     names: Vec<String>,
-    /// Look after the objects of this namespace only.
+    /// Look after the objects of this namespace only; may be given several times. Without it klight looks after
+    /// `default`, and others after all.
     #[arg(long)]
-    namespace: Option<String>,
+    namespace: Vec<String>,
+    /// Look after the objects of all namespaces.
+    #[arg(long, conflicts_with = "namespace")]
+    all_namespaces: bool,
     /// So many reconciles of each controller at a time.
     #[arg(long, value_name = "NUMBER", default_value_t = 16)]
     workers: usize,
@@ -40,6 +47,9 @@ pub(crate) struct RunArguments {
     /// Where web-app keeps its names; without it, it says in its status that it cannot.
     #[arg(long, value_name = "URL")]
     dns: Option<String>,
+    /// klight calls lightpeers with TLS, and trusts what these authorities (PEM) have signed.
+    #[arg(long, value_name = "FILE")]
+    lightpeer_authority: Option<PathBuf>,
     /// Log as lines of JSON.
     #[arg(long)]
     json_logs: bool,
@@ -81,12 +91,13 @@ async fn run_until_told(arguments: &RunArguments) -> anyhow::Result<()> {
 
 fn manager(arguments: &RunArguments) -> anyhow::Result<Manager> {
     let mut manager = Manager::new().workers(arguments.workers);
-    for bundled in controllers::named(&arguments.names)? {
+    let bundled = controllers::named(&arguments.names)?;
+    let namespaces = controllers::namespaces(&bundled, &arguments.namespace, arguments.all_namespaces);
+    manager = manager.namespaces(namespaces.iter().map(String::as_str));
+    manager = manager.service(Lightpeers, LightpeerClient::new(lightpeers(arguments)?));
+    for bundled in bundled {
         tracing::info!("{}: {}", bundled.name(), bundled.about);
         manager = manager.with_controller(bundled.controller);
-    }
-    if let Some(namespace) = &arguments.namespace {
-        manager = manager.namespace(namespace);
     }
     if let Some(address) = arguments.endpoints {
         manager = manager.endpoints(address);
@@ -99,6 +110,14 @@ fn manager(arguments: &RunArguments) -> anyhow::Result<Manager> {
         manager = manager.service(Dns, HttpDns::new(url));
     }
     Ok(manager)
+}
+
+/// How lightpeers are called.
+fn lightpeers(arguments: &RunArguments) -> anyhow::Result<LightpeerSettings> {
+    let read =
+        |path: &PathBuf| std::fs::read(path).with_context(|| format!("cannot read {}", path.display()));
+    let authority = arguments.lightpeer_authority.as_ref().map(read).transpose()?;
+    Ok(LightpeerSettings { authority, ..LightpeerSettings::default() })
 }
 
 /// The pod or machine, and what tells this process from an earlier one on it.

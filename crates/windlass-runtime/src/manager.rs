@@ -45,7 +45,7 @@ const DEFAULT_GRACE: Duration = Duration::from_secs(25);
 pub struct Manager {
     pub(crate) controllers: Vec<Controller>,
     pub(crate) client: Option<kube::Client>,
-    pub(crate) namespace: Option<String>,
+    pub(crate) namespaces: Vec<String>,
     pub(crate) workers: usize,
     pub(crate) time_limit: Duration,
     pub(crate) grace: Duration,
@@ -83,7 +83,7 @@ impl Manager {
         Manager {
             controllers: Vec::new(),
             client: None,
-            namespace: None,
+            namespaces: Vec::new(),
             workers: DEFAULT_WORKERS,
             time_limit: DEFAULT_TIME_LIMIT,
             grace: DEFAULT_GRACE,
@@ -136,9 +136,16 @@ impl Manager {
         self
     }
 
-    /// Looks after one namespace only. Cluster-scoped kinds are watched whole all the same.
-    pub fn namespace(mut self, namespace: &str) -> Self {
-        self.namespace = Some(namespace.to_owned());
+    /// Looks after this namespace only. Cluster-scoped kinds are watched whole all the same.
+    pub fn namespace(self, namespace: &str) -> Self {
+        self.namespaces([namespace])
+    }
+
+    /// Looks after these namespaces only, each with watches of its own; after all if none is given.
+    pub fn namespaces<'a>(mut self, namespaces: impl IntoIterator<Item = &'a str>) -> Self {
+        self.namespaces = namespaces.into_iter().map(str::to_owned).collect();
+        self.namespaces.sort();
+        self.namespaces.dedup();
         self
     }
 

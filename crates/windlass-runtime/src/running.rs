@@ -82,7 +82,7 @@ pub(crate) async fn start(mut manager: Manager) -> Result<Running, StartError> {
     let mut beside = JoinSet::new();
     if manager.preflight {
         let lease_namespace = manager.leader.as_ref().map(|leader| leader.namespace.clone());
-        let scope = Scope { namespaces: manager.namespace.iter().cloned().collect(), lease_namespace };
+        let scope = Scope { namespaces: manager.namespaces.clone(), lease_namespace };
         beside.spawn(tell_what_is_missing(api.clone(), manager.controllers.clone(), scope));
     }
     let recorder = manager.events.then(|| Recorder::start(Arc::new(api.clone()), &instance()));
@@ -184,7 +184,6 @@ fn crews(
     let driver =
         Driver::new(Arc::clone(watches), Arc::clone(&manager.services), manager.time_limit, manager.contests);
     let (mut crews, mut workers) = (Vec::new(), Workers::new());
-    let namespace = manager.namespace.as_deref();
     open_watches(manager, watches)?;
     for controller in manager.controllers.iter().cloned() {
         let metrics = manager.metrics.controller(controller.name());
@@ -197,7 +196,7 @@ fn crews(
         let inbox = Arc::new(Inbox::new(controller, settings, ownership, metrics));
         inbox.count_queue();
         crews.push(Crew {
-            watches: Subscription::all(watches, &inbox, namespace).map_err(unreadable)?,
+            watches: Subscription::all(watches, &inbox, &manager.namespaces).map_err(unreadable)?,
             inbox,
             driver: driver.clone().only_while(leading.clone()),
             events,
@@ -213,9 +212,9 @@ fn crews(
 /// Opens the watches of all controllers, those that tell most first: they serve for narrower ones too.
 fn open_watches(manager: &Manager, watches: &Watches) -> Result<(), StartError> {
     let declared = manager.controllers.iter().flat_map(|controller| controller.declaration().all_watches());
-    let namespace = manager.namespace.as_deref();
-    let mut wanted: Vec<(Selection, &windlass::Watch)> =
-        declared.map(|declared| (Selection::of(declared, namespace), declared)).collect();
+    let mut wanted: Vec<(Selection, &windlass::Watch)> = declared
+        .flat_map(|declared| Selection::all_of(declared, &manager.namespaces).map(move |one| (one, declared)))
+        .collect();
     wanted.sort_by_key(|(selection, _)| selection.narrowness());
     for (selection, declared) in wanted {
         open(watches, declared, selection).map_err(unreadable)?;

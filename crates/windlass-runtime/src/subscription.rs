@@ -32,16 +32,17 @@ impl Subscription {
     pub(crate) fn all<'a>(
         watches: &Watches,
         inbox: &'a Arc<Inbox>,
-        namespace: Option<&str>,
+        namespaces: &[String],
     ) -> Result<Vec<Arc<Watch>>, (&'a Declared, String)> {
         let mut opened: Vec<(Arc<Watch>, Vec<Concern>)> = Vec::new();
         for (number, declared) in inbox.controller.declaration().all_watches().iter().enumerate() {
-            let selection = Selection::of(declared, namespace);
-            let watch = open(watches, declared, selection.clone())?;
-            let concern = Concern { declared: number, wider: watch.selection != selection };
-            match opened.iter_mut().find(|(known, _)| Arc::ptr_eq(known, &watch)) {
-                Some((_, concerns)) => concerns.push(concern),
-                None => opened.push((watch, vec![concern])),
+            for selection in Selection::all_of(declared, namespaces) {
+                let watch = open(watches, declared, selection.clone())?;
+                let concern = Concern { declared: number, wider: watch.selection != selection };
+                match opened.iter_mut().find(|(known, _)| Arc::ptr_eq(known, &watch)) {
+                    Some((_, concerns)) => concerns.push(concern),
+                    None => opened.push((watch, vec![concern])),
+                }
             }
         }
         let listen = |(watch, concerns): (Arc<Watch>, Vec<Concern>)| {

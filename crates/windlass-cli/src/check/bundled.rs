@@ -5,6 +5,7 @@ use kube::CustomResourceExt;
 use two_configmaps::{Pair, SecondFirst, TwoConfigMaps, pair};
 use windlass::Machine;
 use windlass_check::{Check, Faults, View, check};
+use windlass_klight::network::{LightNetworks, Mistake, worlds};
 
 /// A check that comes with the command line.
 pub(crate) struct Bundled {
@@ -29,7 +30,7 @@ pub(crate) fn all() -> Vec<Bundled> {
     OWN.into_iter().chain(zoo).collect()
 }
 
-const OWN: [Bundled; 2] = [
+const OWN: [Bundled; 4] = [
     Bundled {
         name: "two-configmaps",
         about: "for each Pair two ConfigMaps, the second only after the first",
@@ -41,6 +42,18 @@ const OWN: [Bundled; 2] = [
         about: "the same with the two in the wrong order",
         is_specimen: true,
         check: || pairs(SecondFirst),
+    },
+    Bundled {
+        name: "klight",
+        about: "three pods in two networks; one dies, and another gets its address",
+        is_specimen: false,
+        check: || worlds::reused_address(LightNetworks::default()),
+    },
+    Bundled {
+        name: "klight-by-address",
+        about: "the same with contacts that are known by their address alone",
+        is_specimen: true,
+        check: || worlds::reused_address(LightNetworks::default().with_mistake(Mistake::KnowsAddressesOnly)),
     },
 ];
 

@@ -178,6 +178,23 @@ async fn a_contact_that_is_not_there_is_blamed() {
 }
 
 #[tokio::test]
+async fn a_join_that_means_another_peer_is_refused() {
+    let (joiner, contact) = (peer().await, peer().await);
+    let client = client(&joiner);
+    let error = client.join_meant(Some("another"), contact.address(), None).await.unwrap_err();
+    assert!(!error.blames_contact(), "{error}");
+    assert_eq!(joiner.counters().joins_asked, 0);
+    check_blamed(
+        client.join_meant(Some(joiner.name()), contact.address(), Some("another")).await,
+        "another peer",
+    );
+    assert_eq!(joiner.counters().joins_done, 0);
+    client.join_meant(Some(joiner.name()), contact.address(), Some(contact.name())).await.unwrap();
+    client.join_meant(None, contact.address(), Some(contact.name())).await.unwrap();
+    assert_eq!((joiner.counters().joins_done, joiner.counters().joins_repeated), (1, 1));
+}
+
+#[tokio::test]
 async fn a_join_to_itself_or_to_no_address_is_refused_without_blame() {
     let joiner = peer().await;
     for (contact, why) in [(joiner.address(), "cannot join itself"), ("nonsense", "HOST:PORT"), ("", "empty")]

@@ -33,8 +33,8 @@ pub struct Installation {
     pub replicas: u32,
     /// Whether one of the processes leads, by a lease in [`Installation::namespace`].
     pub leader_election: bool,
-    /// The one namespace whose objects are looked after; `None` for all.
-    pub watched_namespace: Option<String>,
+    /// The namespaces whose objects are looked after; none for all.
+    pub watched_namespaces: Vec<String>,
     /// The custom resource definitions, as `serde_json::to_value(Kind::crd())` gives them.
     pub definitions: Vec<Value>,
     /// The controllers.
@@ -52,7 +52,7 @@ impl Installation {
             endpoints_port: ENDPOINTS_PORT,
             replicas: 1,
             leader_election: false,
-            watched_namespace: None,
+            watched_namespaces: Vec::new(),
             definitions: Vec::new(),
             controllers,
         }
@@ -84,7 +84,7 @@ impl Installation {
     /// Where the controllers work, for their permissions.
     fn scope(&self) -> Scope {
         Scope {
-            namespaces: self.watched_namespace.iter().cloned().collect(),
+            namespaces: self.watched_namespaces.clone(),
             lease_namespace: self.leader_election.then(|| self.namespace.clone()),
         }
     }

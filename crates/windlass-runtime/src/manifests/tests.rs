@@ -25,7 +25,7 @@ fn what_is_needed_comes_before_what_needs_it() {
 
 #[test]
 fn one_namespace_needs_no_right_outside_it() {
-    let confined = Installation { watched_namespace: Some("shop".to_owned()), ..installation() };
+    let confined = Installation { watched_namespaces: vec!["shop".to_owned()], ..installation() };
     let all = "Namespace CustomResourceDefinition ServiceAccount Role RoleBinding Deployment";
     assert_eq!(kinds(&confined).join(" "), all);
     let led = Installation { leader_election: true, ..confined };

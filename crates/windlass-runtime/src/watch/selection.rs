@@ -31,8 +31,19 @@ impl Selection {
         }
     }
 
+    /// What a controller asks for, in each of some namespaces, or in all if none is given.
+    pub(crate) fn all_of<'a>(
+        watch: &'a windlass::Watch,
+        namespaces: &'a [String],
+    ) -> impl Iterator<Item = Selection> + 'a {
+        // What has no namespace is watched once.
+        let whole = namespaces.is_empty() || !watch.kind.namespaced;
+        let one_by_one = namespaces.iter().filter(move |_| !whole).map(|namespace| Some(namespace.as_str()));
+        whole.then_some(None).into_iter().chain(one_by_one).map(|namespace| Selection::of(watch, namespace))
+    }
+
     /// What a controller asks for, in one namespace or in all.
-    pub(crate) fn of(watch: &windlass::Watch, namespace: Option<&str>) -> Self {
+    fn of(watch: &windlass::Watch, namespace: Option<&str>) -> Self {
         let (labels, fields) = (&watch.labels, &watch.fields);
         Selection {
             labels: (!labels.is_everything()).then(|| labels.to_string()),
