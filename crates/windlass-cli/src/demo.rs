@@ -1,106 +1,214 @@
-//! `windlass demo`: a controller, a crash, a repair, and a proof.
+//! `windlass demo`: a cluster on this machine, its controllers at work, a contact that is killed, and a proof.
 
-use std::time::SystemTime;
+mod peers;
+mod progress;
+mod proof;
 
-use anyhow::{Context, bail, ensure};
-use kube::CustomResourceExt;
-use two_configmaps::{Pair, SecondFirst, TwoConfigMaps, pair};
-use windlass::local::Local;
-use windlass::model::{Cluster, Request, Store, Timestamp, Verb};
-use windlass::{Ask, Controller, Kind, ObjectRef, Step, Verdict, to_value};
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
-use crate::check::bundled;
+use anyhow::{Context, ensure};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
+use kube::api::{Api, ApiResource, PostParams};
+use kube::{Client, Resource};
+use two_configmaps::{Pair, pair};
+use web_app::{WebApp, web_app};
+use windlass_klight::network::LightNetwork;
+use windlass_server::ServerOptions;
+
+use crate::local_cluster::LocalCluster;
+
+use peers::LightpeerProcess;
+use progress::Progress;
+
+const NETWORKS: [&str; 2] = ["blue", "green"];
+const PEERS_OF_EACH: usize = 3;
+const NETWORK: &str = "LightNetwork";
+/// What is kept in the network that loses its contact.
+const BLOCKS: [&str; 2] = ["first block", "second block"];
 
 /// Runs the whole demonstration; an error means that something did not come out as promised.
 pub(crate) fn run() -> anyhow::Result<()> {
-    let controller = Controller::new(TwoConfigMaps);
-    let mut local = Local::new(cluster_with_pairs()?);
-    local.set_now(Timestamp::from_unix_seconds(unix_seconds()));
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the threads of the server")?;
+    runtime.block_on(demo())
+}
 
-    println!("1. A cluster in memory, with two objects of kind Pair: a and b.\n");
-    println!("2. The controller `{}` reconciles a:", controller.name());
-    reconcile(&mut local, &controller, "a")?;
+async fn demo() -> anyhow::Result<()> {
+    let begun = Instant::now();
+    let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
+    let anywhere = SocketAddr::from(([127, 0, 0, 1], 0));
+    let cluster =
+        LocalCluster::start(ServerOptions::default(), anywhere, &folder.path().join("kubeconfig")).await?;
+    println!(
+        "1. A Kubernetes API on this machine, {}, with {} controllers:",
+        cluster.url(),
+        cluster.controllers.len()
+    );
+    for bundled in &cluster.controllers {
+        println!("   {:<16} {}", bundled.name(), bundled.about);
+    }
+    let mut progress = Progress::watch(&cluster.client, kinds(), begun);
 
-    println!("\n3. It reconciles b, and is killed after the first ConfigMap:");
-    let sent = crash_after_first_output(&mut local, &controller, "b")?;
-    println!("   (killed after {sent} requests)");
-    show_config_maps(&local);
+    println!(
+        "\n2. Somebody asks for a Pair and a WebApp, and six pods come up, in two networks of lightpeers:"
+    );
+    let mut peers = start_peers()?;
+    let pods: Api<Pod> = Api::namespaced(cluster.client.clone(), "default");
+    tokio::try_join!(
+        ask_for_samples(&cluster.client),
+        create_pods(&pods, &peers),
+        progress.until("everything is ready", everything_is_ready),
+    )?;
 
-    println!("\n4. It starts again. Nothing was kept but what the API holds:");
-    reconcile(&mut local, &controller, "b")?;
-    show_config_maps(&local);
+    println!("\n3. The networks are real: what one peer is given, all of its network have:");
+    of(&peers, &name(NETWORKS[0], 0))?.persist(BLOCKS[0]).await?;
+    show_blocks(&peers, &[BLOCKS[0]]).await?;
 
-    println!("\n5. Was that luck? Every interleaving, with crashes, duplicates and reordering:");
-    let report = bundled::pairs(TwoConfigMaps).run();
-    print!("   {report}");
-    ensure!(report.holds(), "the bundled controller does not hold");
+    println!(
+        "\n4. The pod through which new ones would join {} is killed, and a new pod comes up:",
+        NETWORKS[0]
+    );
+    replace_contact(&mut peers, &pods, &mut progress).await?;
 
-    println!("\n6. The same controller with the two ConfigMaps in the wrong order:");
-    let report = bundled::pairs(SecondFirst).run();
-    ensure!(!report.holds(), "the mistake was not found");
-    print!("{}", indent(&report.to_string()));
+    println!("\n5. The new one knows what was kept before it came, and what is kept from now on:");
+    of(&peers, &name(NETWORKS[0], PEERS_OF_EACH))?.persist(BLOCKS[1]).await?;
+    show_blocks(&peers, &BLOCKS).await?;
+    cluster.stop().await;
+    drop(peers);
+    let live = begun.elapsed();
 
-    println!("\nDone. Next: read examples/01-two-configmaps, and write a check of your own.");
+    println!("\n6. Was that luck? Every interleaving of crashes, duplicates and reordering:");
+    proof::show()?;
+    summarise(live, begun.elapsed());
     Ok(())
 }
 
-/// The command line is a shell around pure code: here, and only here, the clock is read.
-fn unix_seconds() -> i64 {
-    let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since_epoch.as_secs()).unwrap_or(i64::MAX)
+/// What the demonstration shows of the cluster.
+fn kinds() -> Vec<ApiResource> {
+    let built_in = [ApiResource::erase::<Pod>(&()), ApiResource::erase::<ConfigMap>(&())];
+    let more = [ApiResource::erase::<Deployment>(&()), ApiResource::erase::<Service>(&())];
+    let parents = [
+        ApiResource::erase::<Pair>(&()),
+        ApiResource::erase::<WebApp>(&()),
+        ApiResource::erase::<LightNetwork>(&()),
+    ];
+    built_in.into_iter().chain(more).chain(parents).collect()
 }
 
-fn cluster_with_pairs() -> anyhow::Result<Cluster> {
-    let mut cluster = Cluster::new();
-    let definition = serde_json::to_value(Pair::crd())?;
-    cluster.install_crd(&definition).map_err(|status| anyhow::anyhow!(status.message))?;
-    for name in ["a", "b"] {
-        let create = Request::new(Verb::Create, Pair::kind_info().resource).in_namespace("default");
-        let response = cluster.request(&create.with_body(to_value(&pair(name))?));
-        if let Some(status) = response.failure() {
-            bail!("creating the Pair {name}: {}", status.message);
+async fn ask_for_samples(client: &Client) -> anyhow::Result<()> {
+    create(client, &pair("hello")).await?;
+    let mut shop = web_app("shop");
+    shop.spec.exposed = true;
+    create(client, &shop).await
+}
+
+/// In turns, so that both networks form at the same time.
+async fn create_pods(pods: &Api<Pod>, peers: &[LightpeerProcess]) -> anyhow::Result<()> {
+    for number in 0..PEERS_OF_EACH {
+        for network in NETWORKS {
+            peers::create_pod(pods, of(peers, &name(network, number))?, network).await?;
         }
     }
-    Ok(cluster)
-}
-
-fn reconcile(local: &mut Local, controller: &Controller, name: &str) -> anyhow::Result<()> {
-    let ended = local.reconcile(controller, &ObjectRef::new("default", name))?;
-    for (ask, answer) in &local.log {
-        println!("   {}", windlass_check::exchange(ask, answer));
-    }
-    println!("   states {}, {:?}", ended.path.join(" -> "), ended.verdict);
-    ensure!(matches!(ended.verdict, Verdict::Done { .. }), "{name} did not become ready");
     Ok(())
 }
 
-/// Drops the coroutine in the middle, as a killed process would.
-fn crash_after_first_output(local: &mut Local, controller: &Controller, name: &str) -> anyhow::Result<usize> {
-    let mut coroutine = controller.reconcile(&ObjectRef::new("default", name), false);
-    let mut answers = Vec::new();
-    for sent in 1.. {
-        let Step::Ask(asks) = coroutine.resume(std::mem::take(&mut answers)) else {
-            bail!("the reconcile of {name} ended before it could be killed");
-        };
-        let first_output = asks.iter().any(Ask::has_effect);
-        for ask in &asks {
-            let answer = local.perform(ask);
-            println!("   {}", windlass_check::exchange(ask, &answer));
-            answers.push(answer);
-        }
-        if first_output {
-            return Ok(sent);
-        }
+async fn create<K>(client: &Client, object: &K) -> anyhow::Result<()>
+where
+    K: Resource<DynamicType = (), Scope = k8s_openapi::NamespaceResourceScope>
+        + serde::Serialize
+        + serde::de::DeserializeOwned
+        + Clone
+        + std::fmt::Debug,
+{
+    Api::<K>::namespaced(client.clone(), "default").create(&PostParams::default(), object).await?;
+    Ok(())
+}
+
+fn everything_is_ready(progress: &Progress) -> bool {
+    progress.is_ready("Pair", "hello")
+        && progress.is_ready("WebApp", "shop")
+        && NETWORKS.iter().all(|network| is_whole(progress, network))
+}
+
+/// Whether all pods of a network are members.
+fn is_whole(progress: &Progress, network: &str) -> bool {
+    let members = progress.object(NETWORK, network)["status"]["members"].as_u64();
+    progress.is_ready(NETWORK, network) && members == u64::try_from(PEERS_OF_EACH).ok()
+}
+
+/// `blue-0`.
+fn name(network: &str, number: usize) -> String {
+    format!("{network}-{number}")
+}
+
+fn start_peers() -> anyhow::Result<Vec<LightpeerProcess>> {
+    let names = NETWORKS.iter().flat_map(|network| (0..PEERS_OF_EACH).map(|number| name(network, number)));
+    names.map(|name| LightpeerProcess::start(&name)).collect()
+}
+
+fn of<'a>(peers: &'a [LightpeerProcess], name: &str) -> anyhow::Result<&'a LightpeerProcess> {
+    peers.iter().find(|peer| peer.name == name).with_context(|| format!("there is no lightpeer {name}"))
+}
+
+/// Kills the process of the contact of the first network, and starts another peer.
+async fn replace_contact(
+    peers: &mut Vec<LightpeerProcess>,
+    pods: &Api<Pod>,
+    progress: &mut Progress,
+) -> anyhow::Result<()> {
+    let network = NETWORKS[0];
+    let contact =
+        progress.object(NETWORK, network)["status"]["contact"].as_str().unwrap_or_default().to_owned();
+    let place = peers.iter().position(|peer| peer.name == contact).context("the network has no contact")?;
+    let dead = peers.remove(place);
+    println!("   kill -9 {}, the process of {contact}", dead.process_id());
+    dead.kill()?;
+    let newcomer = LightpeerProcess::start(&name(network, PEERS_OF_EACH))?;
+    peers::create_pod(pods, &newcomer, network).await?;
+    let joined = newcomer.name.clone();
+    peers.push(newcomer);
+    progress
+        .until("the new pod joins through another contact", |progress| {
+            let status = &progress.object(NETWORK, network)["status"];
+            let is_member = |pod: &str| {
+                status["stack"].as_array().is_some_and(|stack| stack.iter().any(|entry| entry["pod"] == pod))
+            };
+            is_member(&joined) && !is_member(&contact)
+        })
+        .await?;
+    // A Deployment would replace it; the controller has got over it already.
+    peers::delete_pod(pods, &contact).await?;
+    progress.until("the network is ready again", |progress| is_whole(progress, network)).await
+}
+
+/// Asks every peer what it knows; those of the first network must know these blocks, and the others none.
+async fn show_blocks(peers: &[LightpeerProcess], expected: &[&str]) -> anyhow::Result<()> {
+    for peer in peers {
+        let blocks = peer.query().await.with_context(|| format!("asking {}", peer.name))?;
+        let shown = if blocks.is_empty() { "nothing".to_owned() } else { blocks.join(", ") };
+        println!("   {:<10} {:<22} knows {shown}", peer.name, peer.address);
+        let expected: &[&str] = if peer.name.starts_with(NETWORKS[0]) { expected } else { &[] };
+        ensure!(blocks == expected, "{} should know {expected:?}", peer.name);
     }
-    Err(anyhow::anyhow!("the reconcile of {name} never wrote anything")).context("windlass demo")
+    Ok(())
 }
 
-fn show_config_maps(local: &Local) {
-    let maps = local.cluster.store().scan("", "configmaps", Some("default"), None);
-    let names: Vec<String> = maps.map(|(key, _)| key.name.to_string()).collect();
-    println!("   ConfigMaps now: {}", names.join(", "));
-}
-
-fn indent(text: &str) -> String {
-    text.lines().map(|line| format!("   {line}\n")).collect()
+fn summarise(live: Duration, all: Duration) {
+    println!(
+        "\nDone, in {:.1} s ({:.1} s of them on the live cluster): 1 Pair, 1 WebApp and 2 networks ready; a contact \
+         killed and replaced, no block lost;\nevery interleaving of a controller checked, and a mistake found.",
+        all.as_secs_f64(),
+        live.as_secs_f64()
+    );
+    println!(
+        "Next:
+  windlass up                   the same cluster, to play with: kubectl get lightnetworks,pairs,webapps
+  windlass graph klight         the states of a controller, as a picture
+  windlass check --list         what can be checked
+  docs/guide.md                 a controller of your own in fifteen minutes"
+    );
 }

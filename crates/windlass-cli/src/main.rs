@@ -5,6 +5,7 @@ mod controllers;
 mod demo;
 mod graph;
 mod lightpeer;
+mod local_cluster;
 mod logs;
 mod manifests;
 mod output;
@@ -12,6 +13,7 @@ mod plan;
 mod replay;
 mod run;
 mod serve;
+mod up;
 
 use std::process::ExitCode;
 
@@ -30,14 +32,15 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run a controller on a cluster in memory, crash it on the way, then check every interleaving.
+    /// See it work: the embedded server, all bundled controllers, six lightpeers, one of them killed, and a check.
     ///
-    /// Needs no Kubernetes and no network, and takes a few seconds.
+    /// Needs no Kubernetes and no network, and takes less than half a minute.
     #[command(after_help = "Example:\n  windlass demo")]
     Demo,
     Check(check::CheckArguments),
     Plan(plan::PlanArguments),
     Replay(replay::ReplayArguments),
+    Up(up::UpArguments),
     Serve(serve::ServeArguments),
     Run(run::RunArguments),
     Crd(manifests::CrdArguments),
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
+        Command::Up(arguments) => up::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Crd(arguments) => manifests::run_crd(&arguments),

@@ -6,6 +6,7 @@ mod hostile;
 mod kube_rs;
 mod kubectl;
 mod lifecycle;
+mod local;
 mod manifests;
 mod operations;
 mod patience;

@@ -62,6 +62,12 @@ struct Remembered {
     until: Instant,
 }
 
+impl Default for LightpeerClient {
+    fn default() -> Self {
+        LightpeerClient::new(LightpeerSettings::default())
+    }
+}
+
 impl LightpeerClient {
     /// A client without connections.
     pub fn new(settings: LightpeerSettings) -> Self {

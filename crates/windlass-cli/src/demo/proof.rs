@@ -1,0 +1,22 @@
+//! The last part of the demonstration: every interleaving, and a mistake that is found.
+
+use anyhow::ensure;
+use two_configmaps::{SecondFirst, TwoConfigMaps};
+
+use crate::check::bundled;
+
+/// Checks a controller that is right, and the same with a mistake; prints what comes out.
+pub(super) fn show() -> anyhow::Result<()> {
+    let report = bundled::pairs(TwoConfigMaps).run();
+    print!("   {report}");
+    ensure!(report.holds(), "the bundled controller does not hold");
+    println!("\n   The same controller with its two ConfigMaps in the wrong order:");
+    let report = bundled::pairs(SecondFirst).run();
+    ensure!(!report.holds(), "the mistake was not found");
+    print!("{}", indent(&report.to_string()));
+    Ok(())
+}
+
+fn indent(text: &str) -> String {
+    text.lines().map(|line| format!("   {line}\n")).collect()
+}

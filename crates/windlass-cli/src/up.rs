@@ -1,0 +1,86 @@
+//! `windlass up`: the embedded server and all bundled controllers, until it is told to stop.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Args;
+use tokio::signal::unix::{SignalKind, signal};
+use windlass_server::ServerOptions;
+
+use crate::controllers;
+use crate::local_cluster::LocalCluster;
+use crate::logs;
+
+/// Run the embedded server and all bundled controllers on this machine, until Ctrl-C.
+///
+/// It prints how to reach both. Everything is logged to standard error; WINDLASS_LOG says how much.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  windlass up
+  windlass up --data DIR                                       keep everything for the next time
+  kubectl --kubeconfig windlass.kubeconfig get lightnetworks   from another terminal")]
+pub(crate) struct UpArguments {
+    /// Where the server listens; port 0 takes a free one.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:6443")]
+    listen: SocketAddr,
+    /// Keep everything in this folder; without it, everything is gone at the end.
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Write a kubeconfig here that works as it is.
+    #[arg(long, value_name = "FILE", default_value = "windlass.kubeconfig")]
+    write_kubeconfig: PathBuf,
+    /// Serve /metrics, /healthz, /readyz and /debug/recordings here; port 0 takes a free one.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
+    endpoints: SocketAddr,
+    /// Log as lines of JSON.
+    #[arg(long)]
+    json_logs: bool,
+}
+
+pub(crate) fn run(arguments: &UpArguments) -> anyhow::Result<ExitCode> {
+    logs::start(arguments.json_logs, None);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the threads of the server")?;
+    runtime.block_on(up(arguments))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn up(arguments: &UpArguments) -> anyhow::Result<()> {
+    // Asked for before anything starts, so that none is missed.
+    let mut terminated = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
+    let mut interrupted = signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?;
+    let options = ServerOptions {
+        listen: arguments.listen,
+        data: arguments.data.clone(),
+        service_accounts: true,
+        ..ServerOptions::default()
+    };
+    let cluster = LocalCluster::start(options, arguments.endpoints, &arguments.write_kubeconfig).await?;
+    announce(&cluster);
+    tokio::select! {
+        _ = terminated.recv() => {}
+        _ = interrupted.recv() => {}
+    }
+    tracing::info!("ending");
+    cluster.stop().await;
+    Ok(())
+}
+
+fn announce(cluster: &LocalCluster) {
+    println!("ready        {}", cluster.url());
+    println!("kubeconfig   {}", cluster.kubeconfig.display());
+    if let Some(endpoints) = cluster.endpoints() {
+        println!("metrics      http://{endpoints}/metrics");
+        println!("recordings   http://{endpoints}/debug/recordings");
+    }
+    println!("controllers  {}", controllers::names(&cluster.controllers));
+    println!(
+        "try          kubectl --kubeconfig {} get lightnetworks,pairs,webapps",
+        cluster.kubeconfig.display()
+    );
+    println!("end          Ctrl-C");
+}

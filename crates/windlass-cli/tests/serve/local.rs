@@ -1,0 +1,62 @@
+//! `windlass demo` and `windlass up`: a whole cluster on this machine, as a newcomer starts it.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use kube::api::{Api, ApiResource, DynamicObject, PostParams};
+use kube::core::GroupVersionKind;
+use two_configmaps::{Pair, pair};
+
+use crate::patience::{PATIENCE, eventually};
+use crate::started::Started;
+
+#[test]
+fn the_demonstration_comes_out_as_promised() {
+    let output = Command::new(env!("CARGO_BIN_EXE_windlass")).arg("demo").output().expect("it starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    for told in [
+        "Pair hello                 Ready",
+        "WebApp shop                Ready",
+        "LightNetwork green         Ready",
+        "kill -9 ",
+        "Pod blue-2                 deleted",
+        "knows first block, second block",
+        "two-configmaps: holds",
+        "second-first: VIOLATED",
+        "Done, in ",
+    ] {
+        assert!(text.contains(told), "no {told:?} in\n{text}");
+    }
+    assert!(!text.contains('\u{1b}'), "colours are for terminals");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_that_is_up_can_be_used_and_ended() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let kubeconfig = folder.path().join("kubeconfig");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
+    command.args(["up", "--listen", "127.0.0.1:0", "--write-kubeconfig"]).arg(&kubeconfig);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
+    let output = child.stdout.take().expect("its output is piped");
+    let mut process = Started(child);
+    let lines = BufReader::new(output).lines().map_while(Result::ok);
+    let told: Vec<String> = lines.take_while(|line| !line.starts_with("end ")).collect();
+    let controllers = told.iter().find_map(|line| line.strip_prefix("controllers  "));
+    assert_eq!(controllers, Some("two-configmaps, web-app, klight"), "{told:#?}");
+
+    let config = kube::config::Kubeconfig::read_from(&kubeconfig).expect("a kubeconfig");
+    let config = kube::Config::from_custom_kubeconfig(config, &Default::default()).await;
+    let client = kube::Client::try_from(config.expect("a usable kubeconfig")).expect("a client");
+    let pairs: Api<Pair> = Api::namespaced(client.clone(), "default");
+    pairs.create(&PostParams::default(), &pair("a")).await.expect("a pair");
+    eventually("the pair is ready", async || {
+        let status = pairs.get("a").await.ok().and_then(|pair| pair.status).unwrap_or_default();
+        status.conditions.iter().any(|condition| condition.r#type == "Ready" && condition.status == "True")
+    })
+    .await;
+    let kind = GroupVersionKind::gvk("klight.windlass.dev", "v1alpha1", "LightNetwork");
+    let networks: Api<DynamicObject> = Api::all_with(client, &ApiResource::from_gvk(&kind));
+    assert!(networks.list(&Default::default()).await.expect("a list").items.is_empty());
+    process.terminate(PATIENCE);
+}
