@@ -173,3 +173,79 @@ impl ServiceClient<Lightpeers> for LightpeerClient {
 fn lock<Guarded>(mutex: &Mutex<Guarded>) -> MutexGuard<'_, Guarded> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::peer::{Peer, PeerSettings};
+
+    fn client() -> LightpeerClient {
+        let settings =
+            LightpeerSettings { health_deadline: Duration::from_millis(300), ..LightpeerSettings::default() };
+        LightpeerClient::new(settings)
+    }
+
+    async fn health(client: &LightpeerClient, address: &str, fresh: bool) -> PeerAnswer {
+        let request = PeerRequest::Health { uid: "u".to_owned(), address: address.to_owned(), fresh };
+        client.call(request).await.expect("the client always answers")
+    }
+
+    fn meant(peer: &Peer) -> Meant {
+        Meant { address: peer.address().to_owned(), peer: Some(peer.name().to_owned()) }
+    }
+
+    #[tokio::test]
+    async fn health_is_remembered_unless_it_is_asked_afresh() {
+        let (client, peer) = (client(), Peer::start(PeerSettings::default()).await.expect("a free port"));
+        let address = peer.address().to_owned();
+        let healthy = PeerAnswer::Healthy { peer: Some(peer.name().to_owned()) };
+        assert_eq!(health(&client, &address, false).await, healthy);
+        peer.shutdown().await;
+        assert_eq!(health(&client, &address, false).await, healthy, "it is remembered");
+        let dead = health(&client, &address, true).await;
+        assert!(matches!(&dead, PeerAnswer::Unhealthy { why } if why.contains("cannot reach")), "{dead:?}");
+        assert_eq!(health(&client, &address, false).await, dead, "and so is this");
+    }
+
+    #[tokio::test]
+    async fn whoever_never_answers_is_not_waited_for_each_time() {
+        let silent = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = silent.local_addr().expect("bound").to_string();
+        let client = client();
+        let hung = health(&client, &address, false).await;
+        assert!(matches!(&hung, PeerAnswer::Unhealthy { why } if why.contains("within 300ms")), "{hung:?}");
+        let kept = lock(&client.memory).values().map(|known| known.until).next().expect("it is remembered");
+        assert!(kept > Instant::now() + Duration::from_millis(300), "longer than it takes to ask");
+        assert!(lock(&client.connections).is_empty(), "and nothing is kept open for it");
+    }
+
+    #[tokio::test]
+    async fn a_join_says_whose_fault_it_is() {
+        let client = client();
+        let start = || async { Peer::start(PeerSettings::default()).await.expect("a free port") };
+        let (joiner, contact, dead) = (start().await, start().await, start().await);
+        let nobody = meant(&dead);
+        dead.shutdown().await;
+        let join = |joiner: Meant, contact: Meant| client.call(PeerRequest::Join { joiner, contact });
+        let blamed = |answer| match answer {
+            Ok(PeerAnswer::Refused { blames_contact, .. }) => blames_contact,
+            other => panic!("{other:?}"),
+        };
+        assert!(blamed(join(meant(&joiner), nobody.clone()).await));
+        assert!(!blamed(join(nobody, meant(&contact)).await));
+        assert_eq!(join(meant(&joiner), meant(&contact)).await, Ok(PeerAnswer::Joined));
+    }
+
+    #[tokio::test]
+    async fn no_more_connections_are_kept_than_allowed() {
+        let settings = LightpeerSettings { max_connections: 2, ..LightpeerSettings::default() };
+        let client = LightpeerClient::new(settings);
+        for address in ["127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:1", "127.0.0.1:3"] {
+            client.client(address, Duration::from_secs(1)).expect("an address");
+        }
+        let kept: Vec<String> = lock(&client.connections).keys().cloned().collect();
+        assert_eq!(kept, ["127.0.0.1:1", "127.0.0.1:3"]);
+    }
+}

@@ -53,6 +53,26 @@ async fn controllers_share_watches() {
 }
 
 #[tokio::test]
+async fn each_of_several_namespaces_has_watches_of_its_own() {
+    let embedded = Embedded::start().await;
+    let (one, tap) = (&embedded.cluster, Tap::new());
+    let other = Cluster::new(one.client.clone(), "other").await;
+    let foreign = Cluster::new(one.client.clone(), "foreign").await;
+    foreign.create_pair("a").await;
+    let both = manager(one, &tap).namespaces([one.namespace.as_str(), "other", "other"]);
+    let running = both.controller(TwoConfigMaps).start().await.expect("it starts");
+    for cluster in [one, &other] {
+        cluster.create_pair("a").await;
+        cluster.until_ready("a").await;
+        let path = format!("/namespaces/{}/pairs?", cluster.namespace);
+        assert_eq!(tap.count(|sent| sent.target.contains(&path) && sent.is_watch()), 1, "{path}");
+    }
+    assert!(!foreign.is_ready("a").await);
+    assert_eq!(tap.count(|sent| sent.target.contains("foreign")), 0);
+    running.stop().await;
+}
+
+#[tokio::test]
 async fn a_watch_that_is_cut_goes_on_where_it_was() {
     let embedded = Embedded::start().await;
     let cluster = &embedded.cluster;
