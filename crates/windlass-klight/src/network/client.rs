@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use windlass_runtime::ServiceClient;
 
 use super::service::{Lightpeers, Meant, PeerAnswer, PeerRequest};
-use crate::wire::{CallError, Client, ClientSettings, Health};
+use crate::wire::{CallError, Client, ClientSettings, Health, JoinAbout};
 
 /// How lightpeers are called.
 #[derive(Clone, Debug)]
@@ -97,13 +97,19 @@ impl LightpeerClient {
         Ok((health, identity.map(|identity| identity.name)))
     }
 
-    async fn join(&self, joiner: &Meant, contact: &Meant) -> PeerAnswer {
+    async fn join(&self, joiner: &Meant, contact: Option<&Meant>, network: Option<String>) -> PeerAnswer {
+        let about = JoinAbout {
+            network,
+            own_name: joiner.peer.clone(),
+            contact_name: contact.and_then(|contact| contact.peer.clone()),
+        };
+        let contact = contact.map_or("", |contact| &contact.address);
         let joined = async {
             let client = self.client(&joiner.address, self.settings.join_deadline)?;
-            client.join_meant(joiner.peer.as_deref(), &contact.address, contact.peer.as_deref()).await
+            client.join_network(contact, &about).await
         };
         match joined.await {
-            Ok(_) => PeerAnswer::Joined,
+            Ok(joined) => PeerAnswer::Joined { peer: joined.name },
             Err(error) => {
                 self.disconnect(&joiner.address, &error);
                 PeerAnswer::Refused { blames_contact: error.blames_contact(), why: error.to_string() }
@@ -165,7 +171,9 @@ impl ServiceClient<Lightpeers> for LightpeerClient {
     async fn call(&self, request: PeerRequest) -> Result<PeerAnswer, windlass::CallError> {
         Ok(match request {
             PeerRequest::Health { uid, address, fresh } => self.health(uid, address, fresh).await,
-            PeerRequest::Join { joiner, contact } => self.join(&joiner, &contact).await,
+            PeerRequest::Join { joiner, contact, network } => {
+                self.join(&joiner, contact.as_ref(), network).await
+            }
         })
     }
 }
@@ -228,14 +236,17 @@ mod tests {
         let (joiner, contact, dead) = (start().await, start().await, start().await);
         let nobody = meant(&dead);
         dead.shutdown().await;
-        let join = |joiner: Meant, contact: Meant| client.call(PeerRequest::Join { joiner, contact });
+        let join = |joiner: Meant, contact: Meant| {
+            client.call(PeerRequest::Join { joiner, contact: Some(contact), network: None })
+        };
         let blamed = |answer| match answer {
             Ok(PeerAnswer::Refused { blames_contact, .. }) => blames_contact,
             other => panic!("{other:?}"),
         };
         assert!(blamed(join(meant(&joiner), nobody.clone()).await));
         assert!(!blamed(join(nobody, meant(&contact)).await));
-        assert_eq!(join(meant(&joiner), meant(&contact)).await, Ok(PeerAnswer::Joined));
+        let joined = PeerAnswer::Joined { peer: Some(joiner.name().to_owned()) };
+        assert_eq!(join(meant(&joiner), meant(&contact)).await, Ok(joined));
     }
 
     #[tokio::test]

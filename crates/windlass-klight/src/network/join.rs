@@ -44,11 +44,11 @@ impl LightNetworks {
                 continue;
             }
             match self.join(cx, round, &joiner).await? {
-                None => {
-                    round.stack.insert(0, joiner);
+                Ok(peer) => {
+                    round.stack.insert(0, Contact { peer, ..joiner });
                     round.joined = true;
                 }
-                Some(why) => {
+                Err(why) => {
                     round.fail(&joiner, why);
                     failures += 1;
                 }
@@ -57,14 +57,14 @@ impl LightNetworks {
         Ok(untried)
     }
 
-    /// Joins a pod through the newest contact that lives. `None` if it is a member now, or else why it is not.
+    /// Joins a pod through the newest contact that lives: what its peer calls itself then, or why it is no member.
     async fn join(
         &self,
         cx: &Cx<LightNetwork>,
         round: &mut Round,
         joiner: &Contact,
-    ) -> Result<Option<String>, Error> {
-        let mut problem = None;
+    ) -> Result<Result<Option<String>, String>, Error> {
+        let mut problem = String::new();
         let mut place = 0;
         while let Some(contact) = round.stack.get(place).cloned() {
             // A contact that does not say who it is may have been replaced by now.
@@ -72,8 +72,8 @@ impl LightNetworks {
                 round.stack.remove(place);
                 continue;
             }
-            let (why, blames_contact) = match Joining::of(cx, joiner, &contact).await? {
-                Joining::Done => return Ok(None),
+            let (why, blames_contact) = match self.tell(cx, joiner, Some(&contact)).await? {
+                Joining::Done { peer } => return Ok(Ok(peer)),
                 Joining::Failed { why, blames_contact } => (why, blames_contact),
             };
             let dead = Health::of(cx, &contact, true).await?.problem_of(&contact);
@@ -84,15 +84,40 @@ impl LightNetworks {
                 round.stack.remove(place);
             } else {
                 // The contact lives, so it stays, and whoever wants to join tries again later.
-                problem = Some(format!("it cannot join through pod {}: {why}", contact.pod));
+                problem = format!("it cannot join through pod {}: {why}", contact.pod);
                 place += 1;
                 if !blames_contact || place == MOST_CONTACTS {
-                    return Ok(problem);
+                    return Ok(Err(problem));
                 }
             }
         }
-        // Without any contact it is the only one that is known in the network.
-        Ok(if round.stack.is_empty() { None } else { problem })
+        if !round.stack.is_empty() {
+            return Ok(Err(problem));
+        }
+        // Without any contact it is the only one that is known in the network; if it knows what that is, it is told.
+        if joiner.peer.is_none() {
+            return Ok(Ok(None));
+        }
+        match self.tell(cx, joiner, None).await? {
+            Joining::Done { peer } => Ok(Ok(peer)),
+            Joining::Failed { why, .. } => Ok(Err(format!("it does not begin the network: {why}"))),
+        }
+    }
+
+    async fn tell(
+        &self,
+        cx: &Cx<LightNetwork>,
+        joiner: &Contact,
+        contact: Option<&Contact>,
+    ) -> Result<Joining, Error> {
+        let network = format!("{}/{}", cx.namespace(), cx.parent().spec.network_id);
+        let network = Some(network).filter(|_| !self.has(Mistake::KnowsAddressesOnly));
+        let joining = Joining::of(cx, joiner, contact, network).await?;
+        // A peer that does not say what it is called now is called as before.
+        Ok(match joining {
+            Joining::Done { peer } => Joining::Done { peer: peer.or_else(|| joiner.peer.clone()) },
+            failed => failed,
+        })
     }
 
     /// Whether a pod is still there, with its address, in this network. Never stale: as long as a pod has an address,

@@ -22,6 +22,9 @@ struct ModelPeer {
     name: String,
     /// The least name of all that it is connected with, its own among them.
     network: String,
+    /// The network that it was told last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    told: Option<String>,
     /// Whether it says that it is not well, and refuses.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     sick: bool,
@@ -87,10 +90,12 @@ impl PeerModel {
                 Some(_) => PeerAnswer::Unhealthy { why: "it does not serve".to_owned() },
                 None => PeerAnswer::Unhealthy { why: "nobody is there".to_owned() },
             },
-            PeerRequest::Join { joiner, contact } => match self.join(joiner, contact) {
-                Ok(()) => PeerAnswer::Joined,
-                Err((why, blames_contact)) => PeerAnswer::Refused { why: why.to_owned(), blames_contact },
-            },
+            PeerRequest::Join { joiner, contact, network } => {
+                match self.join(joiner, contact.as_ref(), network) {
+                    Ok(peer) => PeerAnswer::Joined { peer: Some(peer) },
+                    Err((why, blames_contact)) => PeerAnswer::Refused { why: why.to_owned(), blames_contact },
+                }
+            }
         }
     }
 
@@ -99,7 +104,8 @@ impl PeerModel {
         match event {
             PeerEvent::Starts { address, peer } => {
                 self.remove(&address);
-                let started = ModelPeer { network: peer.clone(), name: peer, sick: false, stubborn: false };
+                let network = peer.clone();
+                let started = ModelPeer { network, name: peer, told: None, sick: false, stubborn: false };
                 self.peers.insert(address, started);
             }
             PeerEvent::Dies { address } => self.remove(&address),
@@ -112,22 +118,50 @@ impl PeerModel {
         }
     }
 
-    fn join(&mut self, joiner: &Meant, contact: &Meant) -> Result<(), (&'static str, bool)> {
+    /// Returns what the joiner calls itself then.
+    fn join(
+        &mut self,
+        joiner: &Meant,
+        contact: Option<&Meant>,
+        network: &Option<String>,
+    ) -> Result<String, (&'static str, bool)> {
         let own = self.meant(joiner).ok_or(("it cannot be reached", false))?;
-        if own.stubborn {
+        if own.stubborn && contact.is_some() {
             return Err(("it does not want to", false));
         }
-        let own = own.network.clone();
-        if joiner.address == contact.address {
+        if contact.is_some_and(|contact| contact.address == joiner.address) {
             self.joined_itself = true;
             return Err(("it cannot join itself", false));
         }
-        let other = self.meant(contact).ok_or(("its contact cannot be reached", true))?.network.clone();
-        let network = own.clone().min(other.clone());
-        for peer in self.peers.values_mut().filter(|peer| peer.network == own || peer.network == other) {
-            peer.network.clone_from(&network);
+        let other = match contact {
+            None => None,
+            Some(contact) => Some(self.meant(contact).ok_or(("its contact cannot be reached", true))?),
+        };
+        if other.is_some_and(|other| other.told.is_some() && network.is_some() && other.told != *network) {
+            return Err(("its contact is of another network", false));
         }
-        Ok(())
+        let other = other.map(|other| other.network.clone());
+        self.settle_in(&joiner.address, network);
+        let Some(own) = self.peers.get(&joiner.address).cloned() else { return Ok(String::new()) };
+        let other = other.unwrap_or_else(|| own.network.clone());
+        let least = own.network.clone().min(other.clone());
+        for peer in
+            self.peers.values_mut().filter(|peer| peer.network == own.network || peer.network == other)
+        {
+            peer.network.clone_from(&least);
+        }
+        Ok(own.name)
+    }
+
+    /// A peer is told its network. If it was told another one before, it leaves that, and is another peer from now on.
+    fn settle_in(&mut self, address: &str, network: &Option<String>) {
+        let Some(before) = self.peers.get(address).cloned() else { return };
+        let Some(network) = network else { return };
+        if before.told.as_ref().is_some_and(|told| told != network) {
+            let peer = format!("{}'", before.name);
+            self.happen(PeerEvent::Starts { address: address.to_owned(), peer });
+        }
+        self.peers.get_mut(address).into_iter().for_each(|peer| peer.told = Some(network.clone()));
     }
 
     /// The peer that is meant, if it is there and serves.
@@ -158,6 +192,11 @@ impl PeerModel {
     /// Whether a peer is there and serves.
     pub fn serves(&self, name: &str) -> bool {
         self.peers.values().any(|peer| peer.name == name && !peer.sick)
+    }
+
+    /// What the peer at an address calls itself, if it serves.
+    pub fn serving_at(&self, address: &str) -> Option<&str> {
+        self.peers.get(address).filter(|peer| !peer.sick).map(|peer| peer.name.as_str())
     }
 
     /// Whether one was ever told to join itself.
@@ -196,15 +235,19 @@ mod tests {
             address: address.to_owned(),
             peer: (!peer.is_empty()).then(|| peer.to_owned()),
         };
-        model.call(&PeerRequest::Join { joiner: meant(joiner), contact: meant(contact) })
+        let contact = Some(meant(contact));
+        model.call(&PeerRequest::Join { joiner: meant(joiner), contact, network: None })
     }
 
     #[test]
     fn joining_connects_networks_and_death_leaves_the_rest() {
         let mut model = PeerModel::new([("a", "1"), ("b", "2"), ("c", "3"), ("d", "4")]);
-        assert_eq!(join(&mut model, ("b", "2"), ("a", "1")), PeerAnswer::Joined);
-        assert_eq!(join(&mut model, ("c", "3"), ("d", "4")), PeerAnswer::Joined);
-        assert_eq!(join(&mut model, ("c", "3"), ("b", "2")), PeerAnswer::Joined);
+        for (joiner, contact) in
+            [(("b", "2"), ("a", "1")), (("c", "3"), ("d", "4")), (("c", "3"), ("b", "2"))]
+        {
+            let joined = PeerAnswer::Joined { peer: Some(joiner.0.to_owned()) };
+            assert_eq!(join(&mut model, joiner, contact), joined);
+        }
         assert_eq!(model.networks(), [BTreeSet::from(["a", "b", "c", "d"])]);
         model.happen(PeerEvent::Dies { address: "1".to_owned() });
         assert_eq!(model.networks(), [BTreeSet::from(["b", "c", "d"])]);
@@ -225,6 +268,7 @@ mod tests {
         assert!(!model.joined_itself());
         assert!(!refused(join(&mut model, ("a", "1"), ("a", "1"))));
         assert!(model.joined_itself());
-        assert_eq!(join(&mut model, ("", "1"), ("", "2")), PeerAnswer::Joined);
+        let joined = PeerAnswer::Joined { peer: Some("a".to_owned()) };
+        assert_eq!(join(&mut model, ("", "1"), ("", "2")), joined);
     }
 }

@@ -31,8 +31,13 @@ pub enum PeerRequest {
     Join {
         /// Who is to join.
         joiner: Meant,
-        /// Through whom.
-        contact: Meant,
+        /// Through whom; nobody if it is the first.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        contact: Option<Meant>,
+        /// The network, as `namespace/id`. A lightpeer of ours that was told another one leaves that for good; others
+        /// ignore it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        network: Option<String>,
     },
 }
 
@@ -62,7 +67,11 @@ pub enum PeerAnswer {
         why: String,
     },
     /// It is a member of the network of its contact.
-    Joined,
+    Joined {
+        /// What it calls itself now: a peer that has changed networks is another one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        peer: Option<String>,
+    },
     /// It is not: it refuses, or cannot be reached, or answers with nonsense.
     Refused {
         /// Why.
@@ -82,7 +91,7 @@ pub(super) enum Health {
 /// What came of a join.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Joining {
-    Done,
+    Done { peer: Option<String> },
     Failed { why: String, blames_contact: bool },
 }
 
@@ -119,15 +128,16 @@ impl Health {
 }
 
 impl Joining {
-    /// Tells a peer to join.
+    /// Tells a peer to join, or that it is the first.
     pub(super) async fn of<P: Kind>(
         cx: &Cx<P>,
         joiner: &Contact,
-        contact: &Contact,
+        contact: Option<&Contact>,
+        network: Option<String>,
     ) -> Result<Joining, Error> {
-        let request = PeerRequest::Join { joiner: joiner.into(), contact: contact.into() };
+        let request = PeerRequest::Join { joiner: joiner.into(), contact: contact.map(Meant::from), network };
         match cx.call(Lightpeers, request).await? {
-            PeerAnswer::Joined => Ok(Joining::Done),
+            PeerAnswer::Joined { peer } => Ok(Joining::Done { peer }),
             PeerAnswer::Refused { why, blames_contact } => Ok(Joining::Failed { why, blames_contact }),
             other => Err(unexpected(&other)),
         }

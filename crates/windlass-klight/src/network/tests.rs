@@ -123,7 +123,7 @@ impl Bench {
     fn joins(&self) -> Vec<String> {
         let asks = self.local.log.iter().map(|(ask, _)| ask);
         let joins = asks.filter_map(|ask| match ask {
-            Ask::Call { request, .. } if request["call"] == "join" => Some(request),
+            Ask::Call { request, .. } if request["contact"].is_object() => Some(request),
             _ => None,
         });
         let name = |meant: &Value| meant["peer"].as_str().unwrap_or("?").to_owned();
@@ -203,7 +203,10 @@ fn a_contact_that_is_dead_when_it_is_needed_is_popped_and_the_next_one_tried() {
         move |request| {
             let request: PeerRequest = serde_json::from_value(request).expect("a request");
             let mut peers = peers.lock().expect("nobody panics");
-            if matches!(&request, PeerRequest::Join { contact, .. } if contact.peer.as_deref() == Some("c")) {
+            let is_contact = |contact: &Option<Meant>| {
+                contact.as_ref().is_some_and(|contact| contact.peer.as_deref() == Some("c"))
+            };
+            if matches!(&request, PeerRequest::Join { contact, .. } if is_contact(contact)) {
                 peers.happen(PeerEvent::Dies { address: address(2) });
             }
             Ok(serde_json::to_value(peers.call(&request)).expect("it serializes"))

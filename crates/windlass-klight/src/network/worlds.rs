@@ -40,6 +40,7 @@ pub fn joiner_at_fault(controller: LightNetworks) -> Check {
         .given([pod("a1", "a", FIRST), pod("a2", "a", SECOND), pod("a3", "a", THIRD)])
         .client([happens(PeerEvent::Refuses { address: SECOND.to_owned(), stubborn: false })])
         .client([dies(THIRD)])
+        .faults(faults(1))
         .sometimes("one member dies", |world| are_members(world, "a", &["a1", "a2", "a3"]))
         .sometimes("one is refused", |world| are_members(world, "a", &["a1", "a3"]))
 }
@@ -52,6 +53,13 @@ pub fn changed_label(controller: LightNetworks) -> Check {
         .given(["a", "b"].map(LightNetwork::with_id))
         .given([pod("a1", "a", FIRST), pod("a2", "a", SECOND), pod("b1", "b", THIRD)])
         .client([ClientEvent::patch::<Pod>("a2", relabelled)])
+        .faults(faults(1))
+        .eventually("the two networks are apart", |world| {
+            let model = peers_of(world);
+            let (stayed, moved) =
+                (model.serving_at(FIRST).unwrap_or(""), model.serving_at(SECOND).unwrap_or(""));
+            !model.networks().iter().any(|peers| peers.contains(stayed) && peers.contains(moved))
+        })
         .sometimes("it is a member here", |world| are_members(world, "a", &["a1", "a2"]))
         .sometimes("it is a member there", |world| are_members(world, "b", &["a2", "b1"]))
 }
@@ -63,7 +71,7 @@ fn world(controller: LightNetworks, peers: PeerModel) -> Check {
         .crd(&LightNetwork::crd())
         .service(Lightpeers::NAME, peers, PeerModel::answer)
         .service_reads(Lightpeers::NAME, |request| request["call"] == "health")
-        .faults(Faults::none().crashes(2).duplicates().reorders())
+        .faults(faults(2))
         // Who is the newest member depends on who came first.
         .without(Oracle::OneResult)
         .always("a pod is in at most one entry", each_pod_once)
@@ -80,6 +88,10 @@ fn world(controller: LightNetworks, peers: PeerModel) -> Check {
             })
         })
         .eventually("all live pods of a network are its members, and connected", all_are_connected)
+}
+
+fn faults(crashes: u8) -> Faults {
+    Faults::none().crashes(crashes).duplicates().reorders()
 }
 
 /// A pod that runs in a network.
@@ -164,14 +176,15 @@ fn all_are_connected(world: &View<'_>) -> bool {
     let pods = world.all::<Pod>();
     let ids: BTreeSet<&str> = pods.iter().filter_map(network_id_of).collect();
     ids.iter().all(|id| {
-        let serving: Vec<Contact> =
-            live_pods(world, id).into_iter().filter(|pod| model.serves(&pod.pod)).collect();
+        let mut serving = live_pods(world, id);
+        serving.retain(|pod| model.serving_at(&pod.address).is_some());
         let network = world.get::<LightNetwork>(&network_name(id));
         let stack = network.as_ref().map_or(&[][..], LightNetwork::stack);
         let members = stack.len() == serving.len()
             && serving.iter().all(|pod| stack.iter().any(|member| is_same(pod, member)));
-        let connected =
-            model.networks().iter().any(|peers| serving.iter().all(|pod| peers.contains(pod.pod.as_str())));
+        let connected = model.networks().iter().any(|peers| {
+            serving.iter().all(|pod| model.serving_at(&pod.address).is_some_and(|peer| peers.contains(peer)))
+        });
         members && (connected || serving.is_empty())
     })
 }
