@@ -185,12 +185,12 @@ async fn a_join_that_means_another_peer_is_refused() {
     assert!(!error.blames_contact(), "{error}");
     assert_eq!(joiner.counters().joins_asked, 0);
     check_blamed(
-        client.join_meant(Some(joiner.name()), contact.address(), Some("another")).await,
+        client.join_meant(Some(&joiner.name()), contact.address(), Some("another")).await,
         "another peer",
     );
     assert_eq!(joiner.counters().joins_done, 0);
-    client.join_meant(Some(joiner.name()), contact.address(), Some(contact.name())).await.unwrap();
-    client.join_meant(None, contact.address(), Some(contact.name())).await.unwrap();
+    client.join_meant(Some(&joiner.name()), contact.address(), Some(&contact.name())).await.unwrap();
+    client.join_meant(None, contact.address(), Some(&contact.name())).await.unwrap();
     assert_eq!((joiner.counters().joins_done, joiner.counters().joins_repeated), (1, 1));
 }
 
