@@ -45,11 +45,12 @@ pub(crate) async fn thirty_peers_while_the_controller_is_killed(namespace: &Name
     }
     let counters: Vec<_> = peers.values().flatten().map(|peer| (peer.address(), peer.counters())).collect();
     for (address, counted) in &counters {
-        // The first of a network is told so, which counts as well.
-        assert_eq!(counted.joins_done, 1, "{address} joined once: {counted:?}");
+        assert!(counted.joins_done <= 1, "{address} joined twice: {counted:?}");
         assert_eq!(counted.joins_failed, 0, "{address}: {counted:?}");
     }
     let joined: u64 = counters.iter().map(|(_, counted)| counted.joins_done).sum();
+    // The first of each network has nobody to join.
+    assert_eq!(joined as usize, NETWORKS.len() * (PEERS_EACH - 1));
     let repeated: u64 = counters.iter().map(|(_, counted)| counted.joins_repeated).sum();
     println!("{joined} joins, of which a kill repeated {repeated}");
     assert!(repeated as usize <= KILLS * NETWORKS.len(), "at most one per network and kill: {repeated}");

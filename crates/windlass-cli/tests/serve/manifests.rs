@@ -5,14 +5,16 @@ use std::process::{Command, Stdio};
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::authentication::v1::TokenRequest;
-use k8s_openapi::api::core::v1::{Service, ServiceAccount};
-use kube::api::{Api, ApiResource, DynamicObject, PostParams};
+use k8s_openapi::api::core::v1::{Pod, Service, ServiceAccount};
+use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
 use kube::{Client, CustomResourceExt};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use web_app::toy_dns::{self, SharedZone};
 use web_app::{WebApp, web_app};
+use windlass_klight::network::{LightNetwork, NETWORK_LABEL, PORT_ANNOTATION};
+use windlass_klight::peer::{Peer, PeerSettings};
 
 use crate::patience::eventually;
 use crate::served::Served;
@@ -42,11 +44,11 @@ async fn create_all(client: &Client, text: &str) {
 }
 
 /// A kubeconfig of the service account that the manifests made.
-async fn kubeconfig_of_account(served: &Served, client: &Client, file: &Path) {
+async fn kubeconfig_of_account(served: &Served, client: &Client, account: &str, file: &Path) {
     let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), "operators");
     let asked = json!({ "metadata": {}, "spec": { "audiences": [], "expirationSeconds": 3600 } });
     let asked: TokenRequest = serde_json::from_value(asked).expect("a request");
-    let granted = accounts.create_token_request("web-app", &PostParams::default(), &asked).await;
+    let granted = accounts.create_token_request(account, &PostParams::default(), &asked).await;
     let token = granted.expect("a token").status.expect("a status").token;
     let text = std::fs::read_to_string(served.kubeconfig()).expect("a kubeconfig");
     let mut config: Value = serde_saphyr::from_str(&text).expect("YAML");
@@ -76,7 +78,7 @@ async fn the_account_of_the_manifests_is_enough() {
 
     let folder = tempfile::tempdir().expect("a folder");
     let kubeconfig = folder.path().join("kubeconfig");
-    kubeconfig_of_account(&served, &client, &kubeconfig).await;
+    kubeconfig_of_account(&served, &client, "web-app", &kubeconfig).await;
     let apps: Api<WebApp> = Api::namespaced(client.clone(), "default");
     eventually("web apps are served", async || apps.list(&Default::default()).await.is_ok()).await;
     // What the pod would be told, but for where it serves its endpoints.
@@ -105,6 +107,47 @@ async fn the_account_of_the_manifests_is_enough() {
     assert!(zone.lock().expect("nobody panicked").records().is_empty());
     let log = std::fs::read_to_string(folder.path().join("log")).expect("a log");
     assert!(!log.contains("forbidden") && !log.contains("WARN"), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_account_of_klight_is_enough() {
+    let served = Served::start(&["--authorization", "rbac"]);
+    let client = served.client().await;
+    create_all(&client, &windlass(&["manifests", "klight", "--namespace", "operators"])).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let kubeconfig = folder.path().join("kubeconfig");
+    kubeconfig_of_account(&served, &client, "klight", &kubeconfig).await;
+    let networks: Api<LightNetwork> = Api::namespaced(client.clone(), "default");
+    eventually("networks are served", async || networks.list(&Default::default()).await.is_ok()).await;
+    let log = std::fs::File::create(folder.path().join("log")).expect("a file");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
+    // As the pod is told, but for where it serves its endpoints.
+    command.args(["run", "klight", "--endpoints", "127.0.0.1:0", "--namespace", "default"]);
+    let process = command.env("KUBECONFIG", &kubeconfig).stderr(log).stdout(Stdio::null()).spawn();
+    let _process = Started(process.expect("it starts"));
+
+    let peer = Peer::start(PeerSettings::default()).await.expect("a lightpeer");
+    let port = peer.address().rsplit(':').next().expect("a port");
+    let pod = json!({
+        "metadata": {
+            "name": "first",
+            "labels": { (NETWORK_LABEL): "blue" },
+            "annotations": { (PORT_ANNOTATION): port },
+        },
+        "spec": { "containers": [{ "name": "lightpeer", "image": "lightpeer" }] },
+    });
+    let pods: Api<Pod> = Api::namespaced(client, "default");
+    let pod = serde_json::from_value(pod).expect("a pod");
+    pods.create(&PostParams::default(), &pod).await.expect("it is created");
+    let status = json!({ "status": { "phase": "Running", "podIP": "127.0.0.1" } });
+    let patched = pods.patch_status("first", &PatchParams::default(), &Patch::Merge(status)).await;
+    patched.expect("it runs");
+    eventually("the pod is a member", async || {
+        networks.get("blue").await.is_ok_and(|network| network.stack().len() == 1)
+    })
+    .await;
+    let log = std::fs::read_to_string(folder.path().join("log")).expect("a log");
+    assert!(!log.contains("forbidden"), "{log}");
 }
 
 #[test]

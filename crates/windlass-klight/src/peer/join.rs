@@ -73,6 +73,14 @@ pub(super) enum WelcomeError {
     Keep(#[from] KeepError),
 }
 
+/// What came of getting the chain of another peer.
+pub(super) struct Pulled {
+    /// How many blocks were new.
+    pub(super) new: usize,
+    /// The identifiers of all blocks that the other has.
+    theirs: BTreeSet<String>,
+}
+
 impl Node {
     /// Joins the network of a contact: of the one of the name that is meant, or of whoever is at the address. Returns
     /// false if this peer is a member of it already. The network must be this peer's, if both are known.
@@ -97,9 +105,15 @@ impl Node {
         }
         // Without a name, whoever is there now is meant.
         let meant = Contact { address: contact.to_owned(), names: meant.into_iter().collect() };
-        self.pull(&meant, network.map(str::to_owned)).await?;
+        let own = if self.is_recorded() { self.block_ids() } else { BTreeSet::new() };
+        let pulled = self.pull(&meant, network.map(str::to_owned)).await?;
         self.wake.notify_one();
-        Ok(true)
+        // Whoever has a block in common is of the same network already: a member that this peer had not heard of yet.
+        Ok(own.is_disjoint(&pulled.theirs))
+    }
+
+    fn block_ids(&self) -> BTreeSet<String> {
+        self.state().chain.blocks().map(|block| block.id.clone()).collect()
     }
 
     fn check_address(&self, contact: &str) -> Result<(), JoinError> {
@@ -134,8 +148,8 @@ impl Node {
     }
 
     /// Gets the chain of another peer, which records this one if it did not know it, and gives it what it lacks.
-    /// Returns how many blocks were new. The network is the one that it is thought to be of; else, this peer's.
-    pub(super) async fn pull(&self, contact: &Contact, network: Option<String>) -> Result<usize, JoinError> {
+    /// The network is the one that it is thought to be of; else, this peer's.
+    pub(super) async fn pull(&self, contact: &Contact, network: Option<String>) -> Result<Pulled, JoinError> {
         let network = network.or_else(|| self.network());
         let client = self.client(&contact.address, self.settings.chain_deadline)?;
         let blocks = client.connect(self.info(), &contact.hints(network.clone()), Block::from_wire).await?;
@@ -151,7 +165,7 @@ impl Node {
         })?;
         self.learn_contact(&contact.address);
         self.give_missing(contact, &theirs).await;
-        Ok(new.len())
+        Ok(Pulled { new: new.len(), theirs })
     }
 
     /// Lightpeers that record members in a way of their own are known by their address alone.

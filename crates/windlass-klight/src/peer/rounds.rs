@@ -130,8 +130,10 @@ impl Node {
             pulls += 1;
             count(&self.witness.tally.chains_pulled);
             match self.pull(&contact, identity.network).await {
-                Ok(0) => {}
-                Ok(blocks) => self.witness.tell(Event::CaughtUp { from: contact.address, blocks }),
+                Ok(pulled) if pulled.new == 0 => {}
+                Ok(pulled) => {
+                    self.witness.tell(Event::CaughtUp { from: contact.address, blocks: pulled.new });
+                }
                 Err(error) => tracing::warn!("cannot compare blocks with {}: {error}", contact.address),
             }
         }

@@ -66,6 +66,12 @@ impl Seat {
 
     /// Joins the network of a contact, and leaves another first if it must. Returns false if it is a member already.
     pub(super) async fn join(&self, contact: &str, about: &JoinAbout) -> Result<bool, JoinError> {
+        if contact.is_empty()
+            && let Some(network) = &about.network
+        {
+            // Nobody is joined: this only says where it is, and does not count as a join.
+            return self.enter(network).await;
+        }
         count(&self.witness.tally.joins_asked);
         let outcome = self.try_join(contact, about).await;
         let contact = contact.to_owned();
@@ -84,11 +90,7 @@ impl Seat {
         check_network(network).map_err(JoinError::Network)?;
         let _one_at_a_time = self.joining.lock().await;
         let node = self.node();
-        let stays = agree(node.network().as_deref(), Some(network));
-        if contact.is_empty() {
-            return self.enter(&node, network);
-        }
-        if !stays {
+        if !agree(node.network().as_deref(), Some(network)) {
             // Whoever cannot be joined is no reason to leave.
             node.check_contact(contact, network).await?;
             self.leave(&node, network)?;
@@ -97,10 +99,13 @@ impl Seat {
     }
 
     /// Is in a network without any contact.
-    fn enter(&self, node: &Node, network: &str) -> Result<bool, JoinError> {
+    async fn enter(&self, network: &str) -> Result<bool, JoinError> {
+        check_network(network).map_err(JoinError::Network)?;
+        let _one_at_a_time = self.joining.lock().await;
+        let node = self.node();
         match node.network() {
             Some(own) if own == network => Ok(false),
-            Some(_) => self.leave(node, network).map(|()| true),
+            Some(_) => self.leave(&node, network).map(|()| true),
             None => node.take_network(network).map(|()| true).map_err(JoinError::Keep),
         }
     }

@@ -1,0 +1,107 @@
+//! Peers that do nothing but answer: each listens on a port of its own and counts how often it is told to join.
+
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::Result;
+use futures::Stream;
+use tokio::net::TcpListener;
+use tokio_stream::wrappers::TcpListenerStream;
+use tonic::transport::Server;
+use tonic::{Request, Response, Status};
+use windlass_klight::wire::health::health_check_response::ServingStatus;
+use windlass_klight::wire::health::health_server::{Health, HealthServer};
+use windlass_klight::wire::health::{HealthCheckRequest, HealthCheckResponse};
+use windlass_klight::wire::messages::lightpeer_server::{Lightpeer, LightpeerServer};
+use windlass_klight::wire::messages::{
+    ConnectRequest, EmptyQueryRequest, JoinRequest, JoinResponse, Lightblock, NewBlockResponse,
+    PersistRequest, PersistResponse, QueryResponse,
+};
+
+type Answers<Message> = Pin<Box<dyn Stream<Item = Result<Message, Status>> + Send>>;
+
+/// A peer; clones count together.
+#[derive(Clone, Default)]
+pub(crate) struct Simulated {
+    joins: Arc<AtomicUsize>,
+}
+
+impl Simulated {
+    /// Starts one on a free port of this machine.
+    pub(crate) async fn listen(&self) -> Result<SocketAddr> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        let serving = Server::builder()
+            .add_service(LightpeerServer::new(self.clone()))
+            .add_service(HealthServer::new(self.clone()))
+            .serve_with_incoming(TcpListenerStream::new(listener));
+        tokio::spawn(serving);
+        Ok(address)
+    }
+
+    /// How many joins all of them were told to make.
+    pub(crate) fn joins(&self) -> usize {
+        self.joins.load(Ordering::Relaxed)
+    }
+}
+
+#[tonic::async_trait]
+impl Lightpeer for Simulated {
+    type ConnectNewPeerStream = Answers<Lightblock>;
+    type QueryStream = Answers<QueryResponse>;
+
+    async fn join_network(&self, request: Request<JoinRequest>) -> Result<Response<JoinResponse>, Status> {
+        self.joins.fetch_add(1, Ordering::Relaxed);
+        Ok(Response::new(JoinResponse { result: format!("joined {}", request.into_inner().address) }))
+    }
+
+    async fn connect_new_peer(
+        &self,
+        _request: Request<ConnectRequest>,
+    ) -> Result<Response<Self::ConnectNewPeerStream>, Status> {
+        Err(nothing_to_see())
+    }
+
+    async fn persist(&self, _request: Request<PersistRequest>) -> Result<Response<PersistResponse>, Status> {
+        Err(nothing_to_see())
+    }
+
+    async fn query(
+        &self,
+        _request: Request<EmptyQueryRequest>,
+    ) -> Result<Response<Self::QueryStream>, Status> {
+        Err(nothing_to_see())
+    }
+
+    async fn notify_new_block(
+        &self,
+        _request: Request<Lightblock>,
+    ) -> Result<Response<NewBlockResponse>, Status> {
+        Err(nothing_to_see())
+    }
+}
+
+fn nothing_to_see() -> Status {
+    Status::unimplemented("a simulated peer keeps nothing")
+}
+
+#[tonic::async_trait]
+impl Health for Simulated {
+    type WatchStream = Answers<HealthCheckResponse>;
+
+    async fn check(
+        &self,
+        _request: Request<HealthCheckRequest>,
+    ) -> Result<Response<HealthCheckResponse>, Status> {
+        Ok(Response::new(HealthCheckResponse { status: ServingStatus::Serving.into() }))
+    }
+
+    async fn watch(
+        &self,
+        _request: Request<HealthCheckRequest>,
+    ) -> Result<Response<Self::WatchStream>, Status> {
+        Err(nothing_to_see())
+    }
+}
