@@ -97,7 +97,9 @@ async fn a_recorded_reconcile_is_run_again() {
     assert_eq!(replayed.status.code(), Some(2));
     let message = text(&replayed.stderr);
     assert!(
-        message.contains("of the controller \"mine\", which is not bundled (two-configmaps, web-app are)"),
+        message.contains(
+            "of the controller \"mine\", which is not bundled (two-configmaps, web-app, klight are)"
+        ),
         "{message}"
     );
     // What is neither is told as before.
