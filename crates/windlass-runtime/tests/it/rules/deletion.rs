@@ -56,8 +56,10 @@ async fn without_a_finalizer_machine_nothing_runs(cluster: &Cluster) {
     let rig = start(cluster, &machine).await;
     create(cluster, "a", "done made").await;
     until_ready_is(cluster, "a", "True AllDone").await;
-    cluster.merge_pair("a", json!({"metadata": {"finalizers": ["example.com/hold"]}})).await;
     rig.until_idle().await;
+    let before = rig.reconciles();
+    cluster.merge_pair("a", json!({"metadata": {"finalizers": ["example.com/hold"]}})).await;
+    rig.until_reconciled_after(before).await;
     let runs = machine.runs("a");
     rig.tap.take();
     let before = rig.reconciles();
