@@ -22,8 +22,10 @@ Tasks:
                         measure the checker against stateright, model by model; takes minutes unless --quick
   bench server [--seconds N] [--clients N] [--watchers N] [--objects N] [--quick] [--json]
                         measure the embedded server against kube-apiserver with etcd; takes minutes unless --quick
-  bench runtime [--parents N] [--clients N] [--rounds N] [--quick] [--json]
+  bench runtime [--parents N] [--clients N] [--rounds N] [--only CONTESTANT] [--quick] [--json]
                         measure the runtime against kube::runtime::Controller on kube-apiserver with etcd; takes minutes
+  bench klight [--networks N] [--pods N] [--quick] [--json]
+                        measure how klight joins pods into networks, and what a pod costs with few and many
   envtest               build kube-apiserver, etcd and kubectl unless they are there, and print where they are
   python                install the Python clients that tests use unless they are there, and print where they are
   conformance [--only NAME] [--against model,server,kubernetes] [--list] [--record]
@@ -116,7 +118,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Task> {
             Ok(Task::Bench(BenchPlan { name: (*name).to_owned(), arguments }))
         }
         ["bench", ..] => {
-            bail!("`bench` takes what to compare: cargo xtask bench check, server or runtime")
+            bail!("`bench` takes what to compare: cargo xtask bench check, server, runtime or klight")
         }
         [task @ ("ci" | "layering" | "test" | "envtest" | "python"), rest @ ..] => {
             bail!("`{task}` does not take `{}`; see cargo xtask --help", rest.join(" "))

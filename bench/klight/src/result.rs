@@ -56,7 +56,9 @@ impl Results {
         let mut text =
             format!("networks of {} pods that come up at once, on the embedded server\n", self.pods);
         let _ = write!(text, "{:>9} {:>6}", "networks", "pods");
-        COLUMNS.iter().for_each(|column| drop(write!(text, " {:>14}", column.name)));
+        for column in &COLUMNS {
+            let _ = write!(text, " {:>14}", column.name);
+        }
         text.push('\n');
         for (networks, figures) in &self.rows {
             let _ = write!(text, "{networks:>9} {:>6}", networks * self.pods);
