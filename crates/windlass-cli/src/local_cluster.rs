@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::Client;
 use kube::api::{Api, Patch, PatchParams};
-use kube::{Client, Config};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
@@ -18,6 +18,7 @@ use windlass_runtime::{Manager, Running};
 use windlass_server::{Server, ServerOptions};
 
 use crate::controllers::{self, BundledController};
+use crate::kubeconfig::config;
 
 /// The server serves a new kind after a moment.
 const UNTIL_SERVED: Duration = Duration::from_secs(10);
@@ -44,7 +45,7 @@ impl LocalCluster {
     ) -> anyhow::Result<Self> {
         let server = Server::start(options).await?;
         server.kubeconfig().write(kubeconfig)?;
-        let client = client(kubeconfig).await?;
+        let client = Client::try_from(config(Some(kubeconfig)).await?)?;
         let controllers = controllers::all()?;
         for bundled in &controllers {
             install(&client, bundled).await.with_context(|| format!("cannot install {}", bundled.name()))?;
@@ -82,12 +83,6 @@ impl LocalCluster {
         self.names.abort();
         self.server.shutdown().await;
     }
-}
-
-async fn client(kubeconfig: &Path) -> anyhow::Result<Client> {
-    let kubeconfig = kube::config::Kubeconfig::read_from(kubeconfig)?;
-    let config = Config::from_custom_kubeconfig(kubeconfig, &Default::default()).await?;
-    Ok(Client::try_from(config)?)
 }
 
 /// Makes a controller's kind known, or brings up to date what an older version has left.

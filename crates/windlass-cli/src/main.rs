@@ -4,6 +4,7 @@ mod check;
 mod controllers;
 mod demo;
 mod graph;
+mod kubeconfig;
 mod lightpeer;
 mod local_cluster;
 mod logs;

@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
 }
 
 async fn make(arguments: &PlanArguments, parent: Parent, controller: &Controller) -> anyhow::Result<Plan> {
-    let config = config(arguments.kubeconfig.as_deref()).await?;
+    let config = crate::kubeconfig::config(arguments.kubeconfig.as_deref()).await?;
     let namespace = arguments.namespace.clone().unwrap_or_else(|| config.default_namespace.clone());
     let namespace = if controller.declaration().parent().namespaced { namespace } else { String::new() };
     let client = kube::Client::try_from(config).context("the kubeconfig cannot be used")?;
@@ -95,17 +95,6 @@ async fn make(arguments: &PlanArguments, parent: Parent, controller: &Controller
             Ok(plan)
         }
     }
-}
-
-async fn config(kubeconfig: Option<&Path>) -> anyhow::Result<kube::Config> {
-    let Some(path) = kubeconfig else {
-        return kube::Config::infer()
-            .await
-            .context("no cluster is configured: set KUBECONFIG, or give --kubeconfig FILE");
-    };
-    let unusable = || format!("{} cannot be used as a kubeconfig", path.display());
-    let read = kube::config::Kubeconfig::read_from(path).with_context(unusable)?;
-    kube::Config::from_custom_kubeconfig(read, &Default::default()).await.with_context(unusable)
 }
 
 /// What the argument means. A file wins: kinds are rarely named like folders.
