@@ -117,7 +117,9 @@ fn lightpeers(arguments: &RunArguments) -> anyhow::Result<LightpeerSettings> {
     let read =
         |path: &PathBuf| std::fs::read(path).with_context(|| format!("cannot read {}", path.display()));
     let authority = arguments.lightpeer_authority.as_ref().map(read).transpose()?;
-    Ok(LightpeerSettings { authority, ..LightpeerSettings::default() })
+    let settings = LightpeerSettings { authority, ..LightpeerSettings::default() };
+    settings.check().context("--lightpeer-authority must be a file with certificates (PEM)")?;
+    Ok(settings)
 }
 
 /// The pod or machine, and what tells this process from an earlier one on it.

@@ -1,5 +1,6 @@
 //! `windlass run klight` as a process of its own.
 
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use crate::namespace::Namespace;
@@ -15,15 +16,25 @@ impl Controller {
         Controller::start_for(&[namespace])
     }
 
-    /// Starts it for several namespaces of a cluster.
-    pub(crate) fn start_for(namespaces: &[&Namespace]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
-        let namespace = namespaces[0];
-        command.args(["run", "klight"]);
-        command.args(namespaces.iter().flat_map(|namespace| ["--namespace", &namespace.name]));
-        command.env("KUBECONFIG", &namespace.kubeconfig).stdin(Stdio::null());
+    /// Starts it for one namespace, whose lightpeers have certificates of this authority.
+    pub(crate) fn start_trusting(namespace: &Namespace, authority: &Path) -> Self {
+        let mut command = command(&[namespace]);
+        command.arg("--lightpeer-authority").arg(authority);
         Controller { child: command.spawn().expect("the program starts") }
     }
+
+    /// Starts it for several namespaces of a cluster.
+    pub(crate) fn start_for(namespaces: &[&Namespace]) -> Self {
+        Controller { child: command(namespaces).spawn().expect("the program starts") }
+    }
+}
+
+fn command(namespaces: &[&Namespace]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
+    command.args(["run", "klight"]);
+    command.args(namespaces.iter().flat_map(|namespace| ["--namespace", &namespace.name]));
+    command.env("KUBECONFIG", &namespaces[0].kubeconfig).stdin(Stdio::null());
+    command
 }
 
 impl Drop for Controller {

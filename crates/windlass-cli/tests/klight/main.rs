@@ -2,6 +2,7 @@
 //! same scenarios run on the embedded server and on a real kube-apiserver.
 
 mod controller;
+mod encrypted;
 mod faulty;
 mod forming;
 mod namespace;
@@ -34,5 +35,6 @@ async fn all(cluster: &Cluster) {
     forming::thirty_peers_while_the_controller_is_killed(&cluster.namespace("forming").await).await;
     forming::a_killed_contact_is_forgotten_and_its_network_goes_on(&cluster.namespace("repair").await).await;
     forming::an_id_in_two_namespaces_is_two_networks(cluster).await;
+    encrypted::only_peers_of_the_trusted_authority_join(&cluster.namespace("encrypted").await).await;
     faulty::pods_at_fault_are_named_and_hold_up_nobody(&cluster.namespace("faulty").await).await;
 }

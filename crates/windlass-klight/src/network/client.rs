@@ -1,12 +1,12 @@
 //! The client of real lightpeers: connections are kept, every call has an end, and health is remembered for a while.
 
-use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 use windlass_runtime::ServiceClient;
 
+use super::recent::Recent;
 use super::service::{Lightpeers, Meant, PeerAnswer, PeerRequest};
 use crate::wire::{CallError, Client, ClientSettings, Health, JoinAbout};
 
@@ -22,7 +22,7 @@ pub struct LightpeerSettings {
     pub remembered: Duration,
     /// Use TLS, and trust what these authorities (PEM) have signed.
     pub authority: Option<Vec<u8>>,
-    /// How many connections are kept.
+    /// How many connections are kept. Each is an open file, of which a process often may have no more than 1,024.
     pub max_connections: usize,
 }
 
@@ -33,8 +33,26 @@ impl Default for LightpeerSettings {
             join_deadline: Duration::from_secs(10),
             remembered: Duration::from_secs(5),
             authority: None,
-            max_connections: 4096,
+            max_connections: 512,
         }
+    }
+}
+
+impl LightpeerSettings {
+    fn of_client(&self) -> ClientSettings {
+        ClientSettings {
+            deadline: self.health_deadline,
+            authority: self.authority.clone(),
+            ..ClientSettings::default()
+        }
+    }
+
+    /// Says whether peers can be called so at all.
+    ///
+    /// # Errors
+    /// When the authorities are no certificates.
+    pub fn check(&self) -> Result<(), CallError> {
+        self.of_client().check()
     }
 }
 
@@ -43,18 +61,16 @@ impl Default for LightpeerSettings {
 const PATIENCE_WITH_FAILURES: u32 = 4;
 /// No failure is forgotten sooner.
 const LEAST_REMEMBERED: Duration = Duration::from_millis(500);
+/// Of so many peers it is remembered how they are.
+const MOST_REMEMBERED: usize = 16_384;
 
 /// Calls lightpeers over gRPC.
 pub struct LightpeerClient {
     settings: LightpeerSettings,
-    connections: Mutex<BTreeMap<String, Connection>>,
+    /// By address.
+    connections: Mutex<Recent<String, Client>>,
     /// By uid and address.
-    memory: Mutex<BTreeMap<(String, String), Remembered>>,
-}
-
-struct Connection {
-    client: Client,
-    used: Instant,
+    memory: Mutex<Recent<(String, String), Remembered>>,
 }
 
 struct Remembered {
@@ -71,7 +87,8 @@ impl Default for LightpeerClient {
 impl LightpeerClient {
     /// A client without connections.
     pub fn new(settings: LightpeerSettings) -> Self {
-        LightpeerClient { settings, connections: Mutex::default(), memory: Mutex::default() }
+        let connections = Mutex::new(Recent::new(settings.max_connections));
+        LightpeerClient { settings, connections, memory: Mutex::new(Recent::new(MOST_REMEMBERED)) }
     }
 
     async fn health(&self, uid: String, address: String, fresh: bool) -> PeerAnswer {
@@ -120,24 +137,11 @@ impl LightpeerClient {
     /// The connection to an address, which is made when it is first used.
     fn client(&self, address: &str, deadline: Duration) -> Result<Client, CallError> {
         let mut connections = lock(&self.connections);
-        let used = Instant::now();
-        if let Some(known) = connections.get_mut(address) {
-            known.used = used;
-            return Ok(known.client.with_deadline(deadline));
+        if let Some(known) = connections.get(address) {
+            return Ok(known.with_deadline(deadline));
         }
-        let settings = ClientSettings {
-            deadline: self.settings.health_deadline,
-            authority: self.settings.authority.clone(),
-            ..ClientSettings::default()
-        };
-        let client = Client::new(address, &settings)?;
-        if connections.len() >= self.settings.max_connections {
-            let longest_unused = connections.iter().min_by_key(|(_, known)| known.used);
-            if let Some(address) = longest_unused.map(|(address, _)| address.clone()) {
-                connections.remove(&address);
-            }
-        }
-        connections.insert(address.to_owned(), Connection { client: client.clone(), used });
+        let client = Client::new(address, &self.settings.of_client())?;
+        connections.insert(address.to_owned(), client.clone());
         Ok(client.with_deadline(deadline))
     }
 
@@ -149,8 +153,10 @@ impl LightpeerClient {
     }
 
     fn remembered(&self, contact: &(String, String)) -> Option<PeerAnswer> {
-        let memory = lock(&self.memory);
-        memory.get(contact).filter(|known| Instant::now() < known.until).map(|known| known.answer.clone())
+        lock(&self.memory)
+            .get(contact)
+            .filter(|known| Instant::now() < known.until)
+            .map(|known| known.answer.clone())
     }
 
     fn remember(&self, contact: (String, String), answer: &PeerAnswer, asked: Instant) {
@@ -159,11 +165,8 @@ impl LightpeerClient {
             PeerAnswer::Healthy { .. } => self.settings.remembered,
             _ => (PATIENCE_WITH_FAILURES * (now - asked)).max(LEAST_REMEMBERED),
         };
-        let mut memory = lock(&self.memory);
-        if memory.len() >= self.settings.max_connections {
-            memory.retain(|_, known| now < known.until);
-        }
-        memory.insert(contact, Remembered { answer: answer.clone(), until: now + lasts });
+        let remembered = Remembered { answer: answer.clone(), until: now + lasts };
+        lock(&self.memory).insert(contact, remembered);
     }
 }
 
@@ -224,9 +227,10 @@ mod tests {
         let client = client();
         let hung = health(&client, &address, false).await;
         assert!(matches!(&hung, PeerAnswer::Unhealthy { why } if why.contains("within 300ms")), "{hung:?}");
-        let kept = lock(&client.memory).values().map(|known| known.until).next().expect("it is remembered");
+        let contact = ("u".to_owned(), address.clone());
+        let kept = lock(&client.memory).get(&contact).map(|known| known.until).expect("it is remembered");
         assert!(kept > Instant::now() + Duration::from_millis(300), "longer than it takes to ask");
-        assert!(lock(&client.connections).is_empty(), "and nothing is kept open for it");
+        assert!(lock(&client.connections).get(&address).is_none(), "and nothing is kept open for it");
     }
 
     #[tokio::test]
@@ -256,7 +260,8 @@ mod tests {
         for address in ["127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:1", "127.0.0.1:3"] {
             client.client(address, Duration::from_secs(1)).expect("an address");
         }
-        let kept: Vec<String> = lock(&client.connections).keys().cloned().collect();
-        assert_eq!(kept, ["127.0.0.1:1", "127.0.0.1:3"]);
+        let mut connections = lock(&client.connections);
+        let kept = [1, 2, 3].map(|port| connections.get(&format!("127.0.0.1:{port}")).is_some());
+        assert_eq!(kept, [true, false, true]);
     }
 }

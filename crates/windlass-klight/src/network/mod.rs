@@ -16,6 +16,7 @@ mod mistake;
 mod model;
 mod name;
 mod pod;
+mod recent;
 mod resource;
 mod round;
 mod service;

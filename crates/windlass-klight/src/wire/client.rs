@@ -41,6 +41,17 @@ impl Default for ClientSettings {
     }
 }
 
+impl ClientSettings {
+    /// Says whether anybody can be called so.
+    ///
+    /// # Errors
+    /// When the authority has no certificates.
+    pub fn check(&self) -> Result<(), CallError> {
+        let endpoint = Endpoint::from_static("https://localhost");
+        self.authority.as_ref().map_or(Ok(()), |authority| tls::trusting(authority, endpoint).map(|_| ()))
+    }
+}
+
 /// What a peer says to a health check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Health {
@@ -99,9 +110,7 @@ impl Client {
             .tcp_nodelay(true);
         let endpoint = match &settings.authority {
             None => endpoint,
-            Some(authority) => endpoint
-                .tls_config(tls::client(authority))
-                .map_err(|error| refuse(format!("the authority to trust cannot be used: {error}")))?,
+            Some(authority) => tls::trusting(authority, endpoint)?,
         };
         Ok(Client {
             address: address.to_owned(),

@@ -22,6 +22,12 @@ pub enum CallError {
         /// What is wrong with it.
         problem: String,
     },
+    /// There is no trusting this authority.
+    #[error("the authority to trust cannot be used: {problem}")]
+    Authority {
+        /// What is wrong with it.
+        problem: String,
+    },
     /// The network that a join is to be about cannot be one.
     #[error("{network:?} is no network: {problem}")]
     Network {
@@ -120,7 +126,7 @@ impl CallError {
 }
 
 /// The transport says "transport error", and its cause what happened.
-fn innermost(error: &(dyn Error + 'static)) -> String {
+pub(super) fn innermost(error: &(dyn Error + 'static)) -> String {
     let mut last = error;
     while let Some(source) = last.source() {
         last = source;

@@ -2,8 +2,13 @@
 
 use std::time::Duration;
 
-use tonic::transport::{Certificate, ClientTlsConfig, Identity, ServerTlsConfig};
+use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity, ServerTlsConfig};
 
+use super::CallError;
+use super::error::innermost;
+
+/// How every certificate begins.
+const CERTIFICATE: &[u8] = b"-----BEGIN CERTIFICATE-----";
 /// A connection that is not set up by then is closed.
 const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -33,7 +38,13 @@ impl Tls {
     }
 }
 
-/// How a client checks the server that it calls: only what this authority has signed is trusted.
-pub(super) fn client(authority: &[u8]) -> ClientTlsConfig {
-    ClientTlsConfig::new().ca_certificate(Certificate::from_pem(authority))
+/// A client checks the server that it calls: only what this authority has signed is trusted.
+pub(super) fn trusting(authority: &[u8], endpoint: Endpoint) -> Result<Endpoint, CallError> {
+    let refuse = |problem: String| CallError::Authority { problem };
+    // An empty list of certificates is taken by the library, and then trusts nobody.
+    if !authority.windows(CERTIFICATE.len()).any(|text| text == CERTIFICATE) {
+        return Err(refuse("there is no certificate (PEM) in it".to_owned()));
+    }
+    let config = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(authority));
+    endpoint.tls_config(config).map_err(|error| refuse(innermost(&error)))
 }

@@ -67,6 +67,24 @@ async fn peers_of_another_authority_and_without_tls_stay_out() {
 }
 
 #[tokio::test]
+async fn an_authority_that_is_none_is_refused_before_anybody_is_called() {
+    for (pem, problem) in [
+        ("", "there is no certificate (PEM) in it"),
+        (
+            "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n",
+            "the authority to trust cannot be used",
+        ),
+    ] {
+        let settings = ClientSettings { authority: Some(pem.into()), ..ClientSettings::default() };
+        let error = settings.check().unwrap_err();
+        assert!(error.to_string().contains(problem), "{error}");
+        assert!(Client::new("127.0.0.1:1", &settings).is_err());
+    }
+    let settings = ClientSettings { authority: Some(Authority::new().pem()), ..ClientSettings::default() };
+    assert!(settings.check().is_ok());
+}
+
+#[tokio::test]
 async fn a_certificate_that_is_none_is_refused_at_the_start() {
     let tls = Tls { certificate: b"x".to_vec(), key: b"y".to_vec(), authority: b"z".to_vec() };
     let error = Peer::start(PeerSettings { tls: Some(tls), ..settings() }).await.unwrap_err();

@@ -1,0 +1,74 @@
+//! Lightpeers that speak TLS, and a controller that is told whom to trust.
+
+use std::process::Command;
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use windlass_klight::peer::{Peer, PeerSettings};
+use windlass_klight::wire::Tls;
+
+use crate::controller::Controller;
+use crate::namespace::{Namespace, eventually, port_of};
+
+struct Authority(CertifiedIssuer<'static, KeyPair>);
+
+impl Authority {
+    fn new() -> Self {
+        let mut parameters = CertificateParams::default();
+        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().expect("a key");
+        Authority(CertifiedIssuer::self_signed(parameters, key).expect("a certificate"))
+    }
+
+    /// A pod whose lightpeer shows a certificate of this authority.
+    async fn pod_with_peer(&self, namespace: &Namespace, name: &str) -> Peer {
+        let key = KeyPair::generate().expect("a key");
+        let parameters = CertificateParams::new(vec!["127.0.0.1".to_owned()]).expect("an address");
+        let tls = Tls {
+            certificate: parameters.signed_by(&key, &self.0).expect("a certificate").pem().into_bytes(),
+            key: key.serialize_pem().into_bytes(),
+            authority: self.0.pem().into_bytes(),
+        };
+        let settings = PeerSettings { tls: Some(tls), ..PeerSettings::default() };
+        let peer = Peer::start(settings).await.expect("a free port");
+        namespace.pod(name, "secret", port_of(peer.address())).await;
+        peer
+    }
+}
+
+pub(crate) async fn only_peers_of_the_trusted_authority_join(namespace: &Namespace) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (authority, other) = (Authority::new(), Authority::new());
+    let trusted = folder.path().join("ca.pem");
+    std::fs::write(&trusted, authority.0.pem()).expect("a file");
+    let _controller = Controller::start_trusting(namespace, &trusted);
+    let first = authority.pod_with_peer(namespace, "a").await;
+    let second = authority.pod_with_peer(namespace, "b").await;
+    let _stranger = other.pod_with_peer(namespace, "stranger").await;
+    let _plain = namespace.pod_with_peer("plain", "secret").await;
+    eventually("the two of the authority are a network, and the others are named", async || {
+        let mut members = namespace.members("secret").await;
+        members.sort();
+        let (_, message) = namespace.condition("secret", "Joined").await;
+        members == ["a", "b"]
+            && message.starts_with("2 of 4 pods are members")
+            && ["plain", "stranger"].iter().all(|pod| message.contains(&format!("pod {pod}: ")))
+    })
+    .await;
+    eventually("the peers say so themselves", async || {
+        first.members().len() == 2 && second.members().len() == 2
+    })
+    .await;
+}
+
+#[test]
+fn a_file_without_certificates_is_refused_at_the_start() {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let run = Command::new(env!("CARGO_BIN_EXE_windlass"))
+        .args(["run", "klight", "--lightpeer-authority"])
+        .arg(file.path())
+        .output()
+        .expect("the program starts");
+    let said = String::from_utf8_lossy(&run.stderr);
+    assert!(!run.status.success());
+    assert!(said.contains("--lightpeer-authority") && said.contains("no certificate (PEM) in it"), "{said}");
+}
