@@ -10,7 +10,7 @@ use windlass::{Cause, Controller, ObjectRef, Trigger};
 use crate::operations::metrics::ControllerMetrics;
 use crate::ownership::Ownership;
 use crate::queue::{Priority, Queue, QueueSettings, Reason};
-use crate::watch::News;
+use crate::watch::{Moment, News};
 
 /// The queue of a controller, and what fills it.
 pub(crate) struct Inbox {
@@ -62,11 +62,11 @@ impl Inbox {
         let place = ObjectRef::new(&news.key.namespace, &news.key.name);
         let what = format!("{} {place}", news.kind.qualified());
         let spec_changed = spec_changed(news.before.as_deref(), news.after.as_deref());
-        let priority = if news.initial { Priority::Initial } else { Priority::Live };
         let now = tokio::time::Instant::now().into_std();
         let mut queue = self.queue();
         for Trigger { parent, cause } in triggers {
             let spec_changed = cause == Cause::Parent && spec_changed;
+            let priority = priority(news.moment, cause, spec_changed);
             queue.add(parent, Reason { cause, what: what.clone(), priority, spec_changed }, now);
         }
         drop(queue);
@@ -97,6 +97,21 @@ impl Inbox {
 
     fn is_mine(&self, parent: &ObjectRef) -> bool {
         self.ownership.is_mine(self.controller.name(), parent)
+    }
+}
+
+/// How urgent a trigger is. What a controller has written itself, and is told of like of any change, has time: most often
+/// it has nothing to do then. That another controller of this process has made a parent is news.
+fn priority(moment: Moment, cause: Cause, spec_changed: bool) -> Priority {
+    let comes_back = match cause {
+        Cause::Output => true,
+        Cause::Parent => !spec_changed,
+        Cause::Watched | Cause::Source => false,
+    };
+    match moment {
+        Moment::Initial => Priority::Background,
+        Moment::OwnWrite if comes_back => Priority::Background,
+        Moment::OwnWrite | Moment::Live => Priority::Live,
     }
 }
 
@@ -142,6 +157,18 @@ mod tests {
             assert!(spec_changed(Some(&old), Some(&changed)), "{field}");
         }
         assert!(spec_changed(Some(&old), None) && spec_changed(None, Some(&new)));
+    }
+
+    #[test]
+    fn a_write_that_comes_back_to_its_writer_has_time() {
+        let urgent = |moment, cause, spec_changed| priority(moment, cause, spec_changed) == Priority::Live;
+        assert!(
+            !urgent(Moment::OwnWrite, Cause::Output, false)
+                && !urgent(Moment::OwnWrite, Cause::Parent, false)
+        );
+        assert!(urgent(Moment::OwnWrite, Cause::Parent, true), "a parent that another controller has made");
+        assert!(urgent(Moment::Live, Cause::Output, false) && urgent(Moment::Live, Cause::Parent, false));
+        assert!(!urgent(Moment::Initial, Cause::Parent, true));
     }
 
     #[test]

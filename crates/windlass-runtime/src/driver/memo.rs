@@ -1,34 +1,63 @@
 //! The objects that one reconcile has read, so that it reads the text of each once.
 
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
-/// Texts of the cache with what they say.
+/// Texts of the cache with what they say, and how much was read in all.
 #[derive(Default)]
-pub(super) struct Memo(Mutex<Vec<(Arc<str>, Arc<Value>)>>);
+pub(super) struct Memo {
+    known: Mutex<HashMap<Place, (Arc<str>, Arc<Value>)>>,
+    length: AtomicUsize,
+}
+
+/// Where a text is in memory. The memo holds the text, so no other one can be there.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Place(usize);
+
+impl Place {
+    fn of(text: &Arc<str>) -> Self {
+        Place(Arc::as_ptr(text).addr())
+    }
+}
 
 impl Memo {
     /// What a text of the cache says.
     pub(super) fn read(&self, text: &Arc<str>) -> Arc<Value> {
-        let mut known = self.lock();
-        if let Some((_, value)) = known.iter().find(|(known, _)| Arc::ptr_eq(known, text)) {
-            return Arc::clone(value);
-        }
-        // Its head was read when it came into the cache, so it is JSON.
-        let value = Arc::new(serde_json::from_str(text).unwrap_or_default());
-        known.push((Arc::clone(text), Arc::clone(&value)));
-        value
+        let known = self.lock().get(&Place::of(text)).map(|(_, value)| Arc::clone(value));
+        known.unwrap_or_else(|| {
+            // Its head was read when it came into the cache, so it is JSON.
+            let value = Arc::new(serde_json::from_str(text).unwrap_or_default());
+            self.received(text.len());
+            self.keep(text, &value);
+            value
+        })
     }
 
     /// A text that came into the cache, if it did, says this.
     pub(super) fn add(&self, text: Option<Arc<str>>, value: &Arc<Value>) {
         if let Some(text) = text {
-            self.lock().push((text, Arc::clone(value)));
+            self.keep(&text, value);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<(Arc<str>, Arc<Value>)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// A text of this length was read that is not from the cache.
+    pub(super) fn received(&self, length: usize) {
+        self.length.fetch_add(length, Ordering::Relaxed);
+    }
+
+    /// The length of all that was read.
+    pub(super) fn length(&self) -> usize {
+        self.length.load(Ordering::Relaxed)
+    }
+
+    fn keep(&self, text: &Arc<str>, value: &Arc<Value>) {
+        self.lock().insert(Place::of(text), (Arc::clone(text), Arc::clone(value)));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Place, (Arc<str>, Arc<Value>)>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -55,6 +55,8 @@ pub(crate) struct Driven {
     pub(crate) states: Vec<(String, Duration)>,
     /// Everything that it asked for, and the answers: with these it can be run again.
     pub(crate) exchanges: Vec<Exchange>,
+    /// The length of the texts of all objects that it was answered with.
+    pub(crate) read_length: usize,
 }
 
 /// How a reconcile ended, seen from outside.
@@ -132,7 +134,7 @@ impl Driver {
             answers = join_all(performed).instrument(states.span()).await;
             exchanges.push(Exchange { state: coroutine.state(), asks, answers: answers.clone() });
         };
-        Driven { end, states: states.finish(), exchanges }
+        Driven { end, states: states.finish(), exchanges, read_length: memo.length() }
     }
 
     /// Performs an ask; when the time of the reconcile is over, the answer says so, and it ends as it ends after any
@@ -256,6 +258,7 @@ impl Driver {
         let span = spans::request(&Span::current(), request);
         let answered = self.api.answered(request).instrument(span.clone()).await;
         let response = api::read(request, &answered);
+        memo.received(answered.body.len());
         spans::answered(&span, &response);
         if !request.verb.is_write() || request.options.dry_run || response.failure().is_some() {
             return response;

@@ -8,8 +8,9 @@ const KEPT: usize = 16;
 /// How urgent a trigger is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Priority {
-    /// The object was there when the watch began. Nobody waits for it in particular.
-    Initial,
+    /// Nobody waits for it in particular: the object was there when the watch began, or it is the controller's own
+    /// write that comes back to it.
+    Background,
     /// Something just changed.
     Live,
 }

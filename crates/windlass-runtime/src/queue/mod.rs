@@ -104,8 +104,8 @@ pub enum Finished {
 pub struct QueueCounts {
     /// Due, after something changed.
     pub live: usize,
-    /// Due, from an initial list.
-    pub initial: usize,
+    /// Due, and nobody waits for it in particular.
+    pub background: usize,
     /// Waiting for a time.
     pub delayed: usize,
     /// Waiting for a change of the parent after a terminal error.
@@ -239,12 +239,12 @@ impl Queue {
     pub fn counts(&self, now: Instant) -> QueueCounts {
         let seconds = |started: &Instant| now.saturating_duration_since(*started).as_secs_f64();
         let live = self.ready.count(Priority::Live);
-        let initial = self.ready.count(Priority::Initial);
+        let background = self.ready.count(Priority::Background);
         QueueCounts {
             live,
-            initial,
+            background,
             delayed: self.delayed.len(),
-            halted: self.entries.len() - live - initial - self.delayed.len() - self.active.len(),
+            halted: self.entries.len() - live - background - self.delayed.len() - self.active.len(),
             active: self.active.len(),
             unfinished_seconds: self.active.values().map(seconds).sum(),
             longest_running_seconds: self.active.values().map(seconds).fold(0.0, f64::max),

@@ -22,9 +22,9 @@ pub(super) struct Place {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ready {
     live: BTreeMap<u64, (Arc<ObjectRef>, Instant)>,
-    initial: BTreeMap<u64, (Arc<ObjectRef>, Instant)>,
+    background: BTreeMap<u64, (Arc<ObjectRef>, Instant)>,
     last_number: u64,
-    /// How often a live object went before an initial one that has waited long.
+    /// How often a live object went before one of the background that has waited long.
     overtaken: u32,
 }
 
@@ -40,34 +40,34 @@ impl Ready {
         self.line(place.priority).remove(&place.number);
     }
 
-    /// The next in line. An initial one that has waited for `patience` gets every fourth turn.
+    /// The next in line. One of the background that has waited for `patience` gets every fourth turn.
     pub(super) fn pop(&mut self, now: Instant, patience: Duration) -> Option<Arc<ObjectRef>> {
         let is_patient = |(_, since): &(_, Instant)| now.saturating_duration_since(*since) >= patience;
-        let waits_long = self.initial.first_key_value().is_some_and(|(_, entry)| is_patient(entry));
+        let waits_long = self.background.first_key_value().is_some_and(|(_, entry)| is_patient(entry));
         let its_turn = waits_long && self.overtaken + 1 >= TURNS;
         if !its_turn && let Some((_, (key, _))) = self.live.pop_first() {
             self.overtaken = if waits_long { self.overtaken + 1 } else { 0 };
             return Some(key);
         }
         self.overtaken = 0;
-        self.initial.pop_first().map(|(_, (key, _))| key)
+        self.background.pop_first().map(|(_, (key, _))| key)
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.live.is_empty() && self.initial.is_empty()
+        self.live.is_empty() && self.background.is_empty()
     }
 
     pub(super) fn count(&self, priority: Priority) -> usize {
         match priority {
             Priority::Live => self.live.len(),
-            Priority::Initial => self.initial.len(),
+            Priority::Background => self.background.len(),
         }
     }
 
     fn line(&mut self, priority: Priority) -> &mut BTreeMap<u64, (Arc<ObjectRef>, Instant)> {
         match priority {
             Priority::Live => &mut self.live,
-            Priority::Initial => &mut self.initial,
+            Priority::Background => &mut self.background,
         }
     }
 }
@@ -80,7 +80,7 @@ mod tests {
 
     fn fill(ready: &mut Ready, at: Instant) {
         for number in 0..9 {
-            ready.push(Arc::new(ObjectRef::new("initial", &number.to_string())), Priority::Initial, at);
+            ready.push(Arc::new(ObjectRef::new("initial", &number.to_string())), Priority::Background, at);
             ready.push(Arc::new(ObjectRef::new("live", &number.to_string())), Priority::Live, at);
         }
     }

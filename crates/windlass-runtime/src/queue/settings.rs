@@ -13,7 +13,7 @@ pub struct QueueSettings {
     /// How many reconciles may start per second. Clones of one limit are shared, so that several controllers
     /// together keep it. By default there is none: workers are a limit of their own.
     pub rate_limit: Option<RateLimit>,
-    /// How long objects of an initial list let all others go first. After that they have every fourth turn.
+    /// How long objects that nobody waits for in particular let all others go first. After that they have every fourth turn.
     pub patience: Duration,
 }
 

@@ -31,7 +31,7 @@ struct Kept<Item> {
 
 impl Shelf<Flight> {
     pub(super) fn keep(&mut self, flight: &Arc<Flight>, failed: bool, now: Instant) {
-        self.put(flight, sizes::of(&flight.driven.exchanges), failed, now);
+        self.put(flight, sizes::of(&flight.driven), failed, now);
     }
 }
 

@@ -1,33 +1,31 @@
 //! About how many bytes what is kept takes.
+//!
+//! Objects are not looked at: the length of the text that each was read from tells enough, and costs nothing.
 
 use serde_json::Value;
-use windlass::model::Body;
 use windlass::{Answer, Ask};
 
-use crate::driver::Exchange;
+use crate::driver::Driven;
 
 /// A JSON value, and its place in a map or list.
 const NODE: usize = 48;
 /// An ask or an answer without what is in it.
 const FRAME: usize = 256;
+/// An object takes so many times the room of its text.
+const EXPANSION: usize = 7;
 
 /// The size of what was asked and answered. Objects that others hold too are counted all the same.
-pub(super) fn of(exchanges: &[Exchange]) -> usize {
-    let asks = exchanges.iter().flat_map(|exchange| &exchange.asks).map(|ask| match ask {
+pub(super) fn of(driven: &Driven) -> usize {
+    let asks = driven.exchanges.iter().flat_map(|exchange| &exchange.asks).map(|ask| match ask {
         Ask::Api { request, .. } => FRAME + request.body.as_ref().map_or(0, value),
         Ask::Call { request, .. } => FRAME + value(request),
         Ask::Now => FRAME,
     });
-    let answers = exchanges.iter().flat_map(|exchange| &exchange.answers).map(|answer| match answer {
-        Answer::Api(response) => match &response.body {
-            Body::Object(object) => FRAME + value(object),
-            Body::List(list) => FRAME + list.items.iter().map(|item| value(item)).sum::<usize>(),
-            Body::Status(status) => FRAME + status.message.len(),
-        },
+    let answers = driven.exchanges.iter().flat_map(|exchange| &exchange.answers).map(|answer| match answer {
         Answer::Call(Ok(response)) => FRAME + value(response),
-        Answer::Call(Err(_)) | Answer::Now(_) => FRAME,
+        Answer::Api(_) | Answer::Call(Err(_)) | Answer::Now(_) => FRAME,
     });
-    asks.sum::<usize>() + answers.sum::<usize>()
+    EXPANSION * driven.read_length + asks.sum::<usize>() + answers.sum::<usize>()
 }
 
 fn value(json: &Value) -> usize {
@@ -36,5 +34,31 @@ fn value(json: &Value) -> usize {
         Value::Array(items) => items.iter().map(value).sum(),
         Value::Object(fields) => fields.iter().map(|(name, member)| NODE + name.len() + value(member)).sum(),
         _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_text_of_an_object_tells_how_large_it_is() {
+        let object = json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {
+                "name": "web-1", "namespace": "default", "uid": "2b6d0f8e-5b1c-4a57-9a60-0d3c8d0d3a1f",
+                "resourceVersion": "12345", "creationTimestamp": "2026-01-02T03:04:05Z", "labels": {"app": "web"},
+                "managedFields": [{
+                    "manager": "kubectl", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1",
+                    "fieldsV1": {"f:metadata": {"f:labels": {".": {}, "f:app": {}}}, "f:spec": {"f:nodeName": {}}},
+                }],
+            },
+            "spec": {"nodeName": "n", "containers": [{"name": "web", "image": "web:1", "ports": [{"containerPort": 80}]}]},
+            "status": {"phase": "Running", "podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}]},
+        });
+        let (looked_at, estimated) = (value(&object), EXPANSION * object.to_string().len());
+        assert!(looked_at <= estimated && estimated <= 2 * looked_at, "{looked_at} and {estimated}");
     }
 }

@@ -12,7 +12,7 @@ use crate::api::{Api, Form, of_answer};
 use crate::cache::Source;
 
 use super::events::{Event, Reader};
-use super::{Backoff, Watch};
+use super::{Backoff, Moment, Watch};
 
 /// So many objects come in one page of a list.
 const PAGE_SIZE: u64 = 500;
@@ -108,10 +108,10 @@ async fn list(api: &Api, watch: &Watch) -> Result<(), Broken> {
             token => request.options.continue_token = token,
         }
     };
-    let initial = !watch.state.is_synced();
+    let moment = if watch.state.is_synced() { Moment::Live } else { Moment::Initial };
     let changes = watch.cache.relist(items, version);
     for change in &changes {
-        watch.announce(change, initial);
+        watch.announce(change, moment);
     }
     watch.state.set_error(None);
     watch.state.set_synced();
@@ -156,7 +156,7 @@ fn perform(watch: &Watch, event: Event) -> Result<(), Broken> {
         Event::Unknown => None,
     };
     if let Some(change) = change {
-        watch.announce(&change, false);
+        watch.announce(&change, Moment::Live);
     }
     Ok(())
 }

@@ -31,8 +31,18 @@ pub(crate) struct News {
     pub(crate) key: Key,
     pub(crate) before: Option<Arc<Value>>,
     pub(crate) after: Option<Arc<Value>>,
-    /// Whether this is how a watch begins, and nothing that happened just now.
-    pub(crate) initial: bool,
+    pub(crate) moment: Moment,
+}
+
+/// How it comes that a watch tells of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// The watch begins, and the object is there.
+    Initial,
+    /// Something happened just now.
+    Live,
+    /// This process has just written it.
+    OwnWrite,
 }
 
 /// Whoever acts on changes.
@@ -66,13 +76,13 @@ impl Watch {
     }
 
     /// Tells everybody who is concerned.
-    fn announce(&self, change: &Change, initial: bool) {
+    fn announce(&self, change: &Change, moment: Moment) {
         let after = change.after.as_deref().and_then(read);
-        self.announce_as(change, after, initial);
+        self.announce_as(change, after, moment);
     }
 
     /// The same, for an object that has been read already.
-    fn announce_as(&self, change: &Change, after: Option<Arc<Value>>, initial: bool) {
+    fn announce_as(&self, change: &Change, after: Option<Arc<Value>>, moment: Moment) {
         let resource = &self.selection.resource;
         let ObjectRef { namespace, name } = &change.place;
         let news = News {
@@ -80,7 +90,7 @@ impl Watch {
             key: Key::new(&resource.group, &resource.plural, namespace, name),
             before: change.before.as_deref().and_then(read),
             after,
-            initial,
+            moment,
         };
         for listener in self.listeners.read().unwrap_or_else(PoisonError::into_inner).iter() {
             listener.changed(&news);
@@ -227,10 +237,10 @@ impl Watches {
                 watch.cache.put(head, watch.kept_text(object, &text), Source::OwnWrite)
             };
             match change {
-                Some(change) if watch.selection.metadata_only => watch.announce(&change, false),
+                Some(change) if watch.selection.metadata_only => watch.announce(&change, Moment::OwnWrite),
                 Some(change) => {
                     let after = change.after.is_some().then(|| Arc::clone(object));
-                    watch.announce_as(&change, after, false);
+                    watch.announce_as(&change, after, Moment::OwnWrite);
                 }
                 None => {}
             }
@@ -242,7 +252,7 @@ impl Watches {
     pub(crate) fn deleted(&self, resource: &ResourceId, place: &ObjectRef, uid: Option<&str>) {
         for watch in self.of(resource) {
             if let Some(change) = watch.cache.delete_own(place, uid) {
-                watch.announce(&change, false);
+                watch.announce(&change, Moment::OwnWrite);
             }
         }
     }

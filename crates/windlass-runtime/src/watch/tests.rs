@@ -65,7 +65,7 @@ struct Diary(Mutex<Vec<String>>);
 impl Listener for Diary {
     fn changed(&self, news: &News) {
         let sign = if news.after.is_some() { "+" } else { "-" };
-        let initial = if news.initial { "*" } else { "" };
+        let initial = if news.moment == Moment::Initial { "*" } else { "" };
         self.0.lock().expect("nobody panicked").push(format!("{sign}{}{initial}", news.key.name));
     }
 }

@@ -71,7 +71,7 @@ impl Collector for Queues {
         let mut depths = encoder.encode_descriptor("workqueue_depth", depth, None, MetricType::Gauge)?;
         for (QueueLabels { name, controller }, counts) in counts.clone() {
             // The numbers that controller-runtime gives to these priorities.
-            for (priority, depth) in [("0", counts.live), ("-100", counts.initial)] {
+            for (priority, depth) in [("0", counts.live), ("-100", counts.background)] {
                 let (name, controller) = (name.clone(), controller.clone());
                 gauge(&mut depths, &PriorityLabels { name, controller, priority }, depth as f64)?;
             }

@@ -94,7 +94,7 @@ fn a_queue_is_counted_when_it_is_asked_for() {
     let start = Instant::now();
     let counted = queue.clone();
     pair.set_queue(move || counted.lock().expect("nobody panics").counts(start + Duration::from_secs(2)));
-    for (name, priority) in [("a", Priority::Live), ("b", Priority::Live), ("c", Priority::Initial)] {
+    for (name, priority) in [("a", Priority::Live), ("b", Priority::Live), ("c", Priority::Background)] {
         let reason = Reason { cause: Cause::Output, what: "x".to_owned(), priority, spec_changed: false };
         queue.lock().expect("nobody panics").add(ObjectRef::new("", name), reason, start);
     }

@@ -100,7 +100,7 @@ proptest! {
             match step {
                 Happens::Add { key: which, initial, spec_changed } => {
                     let (name, trigger) = (which.to_string(), format!("t{number}"));
-                    let priority = if initial { Priority::Initial } else { Priority::Live };
+                    let priority = if initial { Priority::Background } else { Priority::Live };
                     queue.add(key(&name), Reason { priority, spec_changed, ..live(Cause::Parent, &trigger) }, now);
                     reference.add(&name, &trigger, spec_changed);
                     *changed_while_active.entry(name).or_default() |= spec_changed;
@@ -146,7 +146,7 @@ proptest! {
         let settings = QueueSettings::default();
         let (mut queue, mut now) = (Queue::new(settings.clone()), Instant::now());
         for number in 0..initial {
-            let reason = Reason { priority: Priority::Initial, ..live(Cause::Parent, "list") };
+            let reason = Reason { priority: Priority::Background, ..live(Cause::Parent, "list") };
             queue.add(key(&format!("initial-{number}")), reason, now);
         }
         now += settings.patience;

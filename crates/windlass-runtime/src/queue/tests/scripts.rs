@@ -56,7 +56,7 @@ fn reason(words: &[&str]) -> Reason {
         (_, true) => Cause::Watched,
         _ => Cause::Parent,
     };
-    let priority = if has("initial") { Priority::Initial } else { Priority::Live };
+    let priority = if has("initial") { Priority::Background } else { Priority::Live };
     Reason { priority, spec_changed: has("spec"), ..live(cause, words[0]) }
 }
 
@@ -368,12 +368,15 @@ fn counts_say_what_is_where() {
         assert!(matches!(queue.next(start), Next::Take(_)));
     }
     queue.add(key("live"), live(Cause::Parent, "x"), start);
-    queue.add(key("initial"), Reason { priority: Priority::Initial, ..live(Cause::Parent, "x") }, start);
+    queue.add(key("initial"), Reason { priority: Priority::Background, ..live(Cause::Parent, "x") }, start);
     queue.finished(&key("failed"), Finished::Failed, start);
     queue.finished(&key("timer"), Finished::Requeue { after: Duration::from_secs(9) }, start);
     queue.finished(&key("halted"), Finished::Terminal, start);
     let counts = queue.counts(at(start, 2_000));
-    assert_eq!((counts.live, counts.initial, counts.delayed, counts.halted, counts.active), (1, 1, 2, 1, 2));
+    assert_eq!(
+        (counts.live, counts.background, counts.delayed, counts.halted, counts.active),
+        (1, 1, 2, 1, 2)
+    );
     assert_eq!((counts.unfinished_seconds, counts.longest_running_seconds), (4.0, 2.0));
     assert_eq!((counts.adds, counts.retries), (7, 1));
 }
