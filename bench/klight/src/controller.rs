@@ -3,10 +3,11 @@
 use std::io::Write;
 
 use anyhow::{Context, Result};
+use tokio::io::AsyncReadExt;
 use windlass_klight::network::{LightNetworks, LightpeerClient, Lightpeers};
 use windlass_runtime::Manager;
 
-/// Runs until it is told to end. The first line says where its metrics are.
+/// Runs until its input ends. The first line says where its metrics are.
 pub(crate) async fn run() -> Result<()> {
     let manager = Manager::new()
         .controller(LightNetworks::default())
@@ -18,7 +19,7 @@ pub(crate) async fn run() -> Result<()> {
     let address = running.endpoints().context("metrics are served")?;
     println!("{address}");
     std::io::stdout().flush()?;
-    tokio::signal::ctrl_c().await?;
+    tokio::io::stdin().read_to_end(&mut Vec::new()).await?;
     running.stop().await;
     Ok(())
 }

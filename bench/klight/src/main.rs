@@ -18,8 +18,8 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// Measures klight.
 ///
-/// The controller is a process of its own, on an embedded server; all pods come up at once. Networks have the same size
-/// whatever their number, so what a pod costs should not depend on how many there are.
+/// The controller is a process of its own, on an embedded server, and finds all pods there when it starts. Networks have
+/// the same size whatever their number, so what a pod costs should not depend on how many there are.
 #[derive(Parser)]
 struct Arguments {
     /// So many networks; may be given several times.

@@ -9,15 +9,14 @@ use anyhow::{Context, Result, ensure};
 use kube::{Client, Config};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use windlass_bench_load::process;
 use windlass_server::{Server, ServerOptions};
 
 use crate::pods;
 use crate::simulated::Simulated;
 
-/// Linux counts the time of a process in hundredths of a second.
-const TICKS_PER_SECOND: f64 = 100.0;
 /// It has no end in sight after so long.
-const MOST_PATIENCE: Duration = Duration::from_secs(600);
+const MOST_PATIENCE: Duration = Duration::from_secs(120);
 
 /// What was measured.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +44,8 @@ impl Controller {
         let mut child = Command::new(std::env::current_exe()?)
             .arg("--run")
             .env("KUBECONFIG", kubeconfig)
+            // It ends with this process, however this one ends.
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
         let output = child.stdout.take().context("its output is piped")?;
@@ -54,13 +55,6 @@ impl Controller {
         controller.metrics = first.trim().to_owned();
         ensure!(!controller.metrics.is_empty(), "the controller did not start");
         Ok(controller)
-    }
-
-    fn cpu_seconds(&self) -> Result<f64> {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
-        let ticks = |place: usize| -> Result<f64> { Ok(fields.get(place).context("too short")?.parse()?) };
-        Ok((ticks(11)? + ticks(12)?) / TICKS_PER_SECOND)
     }
 
     async fn metrics(&self) -> Result<String> {
@@ -79,7 +73,10 @@ impl Drop for Controller {
     }
 }
 
-/// Lets all pods come up, and waits until each is a member.
+/// Makes all pods, starts the controller, and waits until each is a member.
+///
+/// The pods are there before the controller is: it is measured at its own pace and not at theirs, and every reconcile
+/// sees all pods of its network, however many networks there are.
 pub(crate) async fn measure(networks: usize, pods_of_each: usize) -> Result<Figures> {
     let folder = tempfile::tempdir()?;
     let kubeconfig = folder.path().join("kubeconfig");
@@ -87,16 +84,14 @@ pub(crate) async fn measure(networks: usize, pods_of_each: usize) -> Result<Figu
     server.kubeconfig().write(&kubeconfig)?;
     let client = client(&kubeconfig).await?;
     pods::install(&client).await?;
-    let controller = Controller::start(&kubeconfig)?;
     let peers = Simulated::default();
-    let begun = Instant::now();
     let pods = networks * pods_of_each;
-    let (created, joined) =
-        tokio::join!(pods::create(&client, &peers, networks, pods_of_each), all_joined(&client, pods, begun));
-    created?;
-    joined?;
+    pods::create(&client, &peers, networks, pods_of_each).await?;
+    let begun = Instant::now();
+    let controller = Controller::start(&kubeconfig)?;
+    all_joined(&client, pods, begun).await?;
     let seconds = begun.elapsed().as_secs_f64();
-    let cpu_seconds = controller.cpu_seconds()?;
+    let cpu_seconds = process::cpu_seconds(controller.child.id())?;
     let metrics = controller.metrics().await?;
     let reconcile = Histogram::read(&metrics, "controller_runtime_reconcile_time_seconds");
     let figures = Figures {
@@ -116,6 +111,7 @@ pub(crate) async fn measure(networks: usize, pods_of_each: usize) -> Result<Figu
         figures.joins
     );
     drop(controller);
+    peers.stop();
     server.shutdown().await;
     Ok(figures)
 }
@@ -127,11 +123,14 @@ async fn client(kubeconfig: &Path) -> Result<Client> {
 }
 
 async fn all_joined(client: &Client, pods: usize, begun: Instant) -> Result<()> {
-    while pods::members(client).await? < pods {
-        ensure!(begun.elapsed() < MOST_PATIENCE, "not all pods join");
+    loop {
+        let members = pods::members(client).await?;
+        if members >= pods {
+            return Ok(());
+        }
+        ensure!(begun.elapsed() < MOST_PATIENCE, "only {members} of {pods} pods have joined");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    Ok(())
 }
 
 /// A histogram as the metrics show it, over all of its labels.

@@ -1,6 +1,8 @@
-//! The pods of the networks, as a scheduler and kubelets make them: all at once.
+//! The pods of the networks, as a scheduler and kubelets make them.
 
-use anyhow::{Context, Result};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
 use futures::{StreamExt, TryStreamExt, stream};
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -13,14 +15,18 @@ use crate::simulated::Simulated;
 
 /// So many requests at a time.
 const CLIENTS: usize = 16;
+/// A type is served at the latest so long after its definition.
+const UNTIL_SERVED: Duration = Duration::from_secs(30);
 
 /// Makes networks known, and waits until they are served.
 pub(crate) async fn install(client: &Client) -> Result<()> {
     let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
     definitions.create(&PostParams::default(), &LightNetwork::crd()).await?;
     let networks: Api<LightNetwork> = Api::all(client.clone());
-    while networks.list(&ListParams::default()).await.is_err() {
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    let begun = Instant::now();
+    while let Err(error) = networks.list(&ListParams::default()).await {
+        ensure!(begun.elapsed() < UNTIL_SERVED, "networks are not served: {error}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
     Ok(())
 }

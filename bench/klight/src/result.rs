@@ -54,7 +54,7 @@ impl Results {
 
     pub(crate) fn table(&self) -> String {
         let mut text =
-            format!("networks of {} pods that come up at once, on the embedded server\n", self.pods);
+            format!("networks of {} pods that wait to be joined, on the embedded server\n", self.pods);
         let _ = write!(text, "{:>9} {:>6}", "networks", "pods");
         for column in &COLUMNS {
             let _ = write!(text, " {:>14}", column.name);

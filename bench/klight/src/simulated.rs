@@ -2,12 +2,13 @@
 
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
 use futures::Stream;
 use tokio::net::TcpListener;
+use tokio::task::JoinSet;
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::transport::Server;
 use tonic::{Request, Response, Status};
@@ -22,10 +23,11 @@ use windlass_klight::wire::messages::{
 
 type Answers<Message> = Pin<Box<dyn Stream<Item = Result<Message, Status>> + Send>>;
 
-/// A peer; clones count together.
+/// A peer; clones count together, and stop together.
 #[derive(Clone, Default)]
 pub(crate) struct Simulated {
     joins: Arc<AtomicUsize>,
+    serving: Arc<Mutex<JoinSet<Result<(), tonic::transport::Error>>>>,
 }
 
 impl Simulated {
@@ -37,8 +39,13 @@ impl Simulated {
             .add_service(LightpeerServer::new(self.clone()))
             .add_service(HealthServer::new(self.clone()))
             .serve_with_incoming(TcpListenerStream::new(listener));
-        tokio::spawn(serving);
+        self.serving.lock().unwrap_or_else(PoisonError::into_inner).spawn(serving);
         Ok(address)
+    }
+
+    /// Stops all of them: their ports and connections are needed for the next ones.
+    pub(crate) fn stop(&self) {
+        self.serving.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
     }
 
     /// How many joins all of them were told to make.

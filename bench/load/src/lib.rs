@@ -1,4 +1,7 @@
-//! Many clients that send as fast as they are answered.
+//! What the benchmarks of servers and controllers share: many clients that send as fast as they are answered, and what
+//! a process has used.
+
+pub mod process;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};

@@ -8,6 +8,7 @@ mod result;
 mod rounds;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Parser;
@@ -50,12 +51,16 @@ struct Arguments {
     run: Option<Contestant>,
     #[arg(long, hide = true)]
     namespace: Option<String>,
+    /// Looks at everything again after so many seconds.
+    #[arg(long, hide = true)]
+    resync: Option<u64>,
 }
 
 fn main() -> Result<ExitCode> {
     let mut arguments = Arguments::parse();
     if let (Some(contestant), Some(namespace)) = (arguments.run, &arguments.namespace) {
-        tokio::runtime::Runtime::new()?.block_on(controllers::run(contestant, namespace))?;
+        let resync = arguments.resync.map(Duration::from_secs);
+        tokio::runtime::Runtime::new()?.block_on(controllers::run(contestant, namespace, resync))?;
         return Ok(ExitCode::SUCCESS);
     }
     if arguments.quick {

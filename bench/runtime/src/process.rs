@@ -7,11 +7,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
+use windlass_bench_load::process;
 
 use crate::controllers::Contestant;
 
-/// Linux counts the time of a process in hundredths of a second.
-const TICKS_PER_SECOND: f64 = 100.0;
 /// A process that has used no time for so long has nothing to do.
 const QUIET: Duration = Duration::from_millis(1500);
 
@@ -24,28 +23,30 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    pub(crate) fn start(contestant: Contestant, kubeconfig: &Path, namespace: &str) -> Result<Self> {
+    /// Starts it; it looks at everything again after some time, if one is given.
+    pub(crate) fn start(
+        contestant: Contestant,
+        kubeconfig: &Path,
+        namespace: &str,
+        resync: Option<Duration>,
+    ) -> Result<Self> {
         let name = contestant.to_possible_value().context("every contestant has a name")?;
-        let child = Command::new(std::env::current_exe()?)
-            .args(["--run", name.get_name(), "--namespace", namespace])
-            .env("KUBECONFIG", kubeconfig)
-            .spawn()?;
-        Ok(Process { child })
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["--run", name.get_name(), "--namespace", namespace]).env("KUBECONFIG", kubeconfig);
+        if let Some(interval) = resync {
+            command.args(["--resync", &interval.as_secs().to_string()]);
+        }
+        Ok(Process { child: command.spawn()? })
     }
 
     /// The seconds that it has computed.
     pub(crate) fn cpu_seconds(&self) -> Result<f64> {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
-        let ticks = |place: usize| -> Result<f64> { Ok(fields.get(place).context("too short")?.parse()?) };
-        Ok((ticks(11)? + ticks(12)?) / TICKS_PER_SECOND)
+        process::cpu_seconds(self.child.id())
     }
 
     /// The most memory that it has had, in MiB.
     pub(crate) fn peak_mebibytes(&self) -> Result<f64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("no VmHWM")?;
-        Ok(line.trim().trim_end_matches("kB").trim().parse::<f64>()? / 1024.0)
+        process::peak_mebibytes(self.child.id())
     }
 
     /// Waits until it has nothing to do, and returns the seconds that it has computed.
@@ -57,7 +58,7 @@ impl Process {
             ensure!(begun.elapsed() < MOST_PATIENCE, "a contestant is busy although there is nothing to do");
             let now = self.cpu_seconds()?;
             // What keeps connections alive takes a tick now and then.
-            if now - used <= 1.0 / TICKS_PER_SECOND {
+            if now - used <= process::TICK_SECONDS {
                 return Ok(now);
             }
             used = now;

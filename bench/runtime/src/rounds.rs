@@ -1,8 +1,9 @@
-//! One round: a contestant converges, is touched, and is started again.
+//! One round: a contestant converges, is touched, is started again, and looks at everything again after a while.
 
-use std::time::Instant;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use conformance::target::Session;
 use windlass_bench_load::with_body;
 
@@ -25,6 +26,7 @@ pub(crate) struct Figures {
     pub(crate) peak_mebibytes: f64,
     pub(crate) touched: Cost,
     pub(crate) restarted: Cost,
+    pub(crate) resynced: Cost,
 }
 
 /// What something cost that changes nothing.
@@ -46,7 +48,7 @@ pub(crate) fn measure(
     let before = Requests::so_far(&cluster.target)?;
     let readiness = cluster.readiness(namespace)?;
     let started = Instant::now();
-    let process = Process::start(contestant, &cluster.kubeconfig(), namespace)?;
+    let process = Process::start(contestant, &cluster.kubeconfig(), namespace, None)?;
     readiness.wait(parents)?;
     let seconds = started.elapsed().as_secs_f64();
     let cpu_seconds = process.settle()?;
@@ -62,13 +64,40 @@ pub(crate) fn measure(
     process.terminate()?;
 
     let before = Requests::so_far(&cluster.target)?;
-    let process = Process::start(contestant, &cluster.kubeconfig(), namespace)?;
+    let started = Instant::now();
+    let process = Process::start(contestant, &cluster.kubeconfig(), namespace, None)?;
     let restarted = Cost {
         cpu_seconds: process.settle()?,
         writes: Requests::so_far(&cluster.target)?.since(before).writes,
     };
+    let settled_after = started.elapsed();
     process.terminate()?;
-    Ok(Figures { seconds, requests, cpu_seconds, peak_mebibytes, touched, restarted })
+
+    let resynced = resync(cluster, contestant, namespace, settled_after)?;
+    Ok(Figures { seconds, requests, cpu_seconds, peak_mebibytes, touched, restarted, resynced })
+}
+
+/// Measures the first time that a contestant looks at everything again, long after it has settled.
+fn resync(
+    cluster: &Cluster,
+    contestant: Contestant,
+    namespace: &str,
+    settled_after: Duration,
+) -> Result<Cost> {
+    let interval = Duration::from_secs(2 * settled_after.as_secs() + 5);
+    let started = Instant::now();
+    let process = Process::start(contestant, &cluster.kubeconfig(), namespace, Some(interval))?;
+    let used = process.settle()?;
+    ensure!(started.elapsed() < interval, "it looks again before it has settled");
+    let before = Requests::so_far(&cluster.target)?;
+    // The last parent was looked at somewhat later than the first.
+    sleep((started + interval + settled_after / 2).saturating_duration_since(Instant::now()));
+    let cost = Cost {
+        cpu_seconds: process.settle()? - used,
+        writes: Requests::so_far(&cluster.target)?.since(before).writes,
+    };
+    process.terminate()?;
+    Ok(cost)
 }
 
 /// Sends the writes that a controller needs, from clients that know everything, and returns how many were answered in

@@ -5,6 +5,8 @@ mod ours;
 mod peer;
 mod tuned;
 
+use std::time::Duration;
+
 use anyhow::Result;
 use clap::ValueEnum;
 use kube::Client;
@@ -33,12 +35,13 @@ impl Contestant {
     }
 }
 
-/// Runs a contestant on the cluster of the kubeconfig, in one namespace, until it is told to end.
-pub(crate) async fn run(contestant: Contestant, namespace: &str) -> Result<()> {
+/// Runs a contestant on the cluster of the kubeconfig, in one namespace, until it is told to end. It looks at every
+/// parent again after some time, if one is given.
+pub(crate) async fn run(contestant: Contestant, namespace: &str, resync: Option<Duration>) -> Result<()> {
     let client = Client::try_default().await?;
     match contestant {
-        Contestant::Windlass => ours::run(client, namespace).await,
-        Contestant::KubeRs => documented::run(client, namespace).await,
-        Contestant::KubeRsTuned => tuned::run(client, namespace).await,
+        Contestant::Windlass => ours::run(client, namespace, resync).await,
+        Contestant::KubeRs => documented::run(client, namespace, resync).await,
+        Contestant::KubeRsTuned => tuned::run(client, namespace, resync).await,
     }
 }

@@ -1,12 +1,20 @@
-//! What both controllers on kube-rs have in common: the objects that they write.
+//! What both controllers on kube-rs have in common: the objects that they write, and when they look again.
+
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
+use kube::runtime::controller::Action;
 use kube::{Resource, ResourceExt};
 use two_configmaps::{Pair, config_map};
 use windlass::{Condition, MachineStatus};
 
 /// Who writes.
 pub(super) const MANAGER: &str = "pairs.example.windlass.dev";
+
+/// What to do next when all is done.
+pub(super) fn look_again(resync: Option<Duration>) -> Action {
+    resync.map_or_else(Action::await_change, Action::requeue)
+}
 
 /// The two ConfigMaps of a pair, with their owner.
 pub(super) fn config_maps(pair: &Pair) -> [ConfigMap; 2] {

@@ -15,7 +15,7 @@ use kube::{Client, ResourceExt};
 use serde_json::json;
 use two_configmaps::Pair;
 
-use super::peer::{MANAGER, config_maps, status};
+use super::peer::{MANAGER, config_maps, look_again, status};
 
 /// As many reconciles at a time as Windlass has.
 const CONCURRENCY: u16 = 16;
@@ -23,9 +23,10 @@ const CONCURRENCY: u16 = 16;
 struct Known {
     client: Client,
     maps: Store<ConfigMap>,
+    resync: Option<Duration>,
 }
 
-pub(super) async fn run(client: Client, namespace: &str) -> Result<()> {
+pub(super) async fn run(client: Client, namespace: &str, resync: Option<Duration>) -> Result<()> {
     let (pair_store, pair_writer) = reflector::store();
     let (map_store, map_writer) = reflector::store();
     let pairs: Api<Pair> = Api::namespaced(client.clone(), namespace);
@@ -38,7 +39,7 @@ pub(super) async fn run(client: Client, namespace: &str) -> Result<()> {
         .predicate_filter(predicates::generation, PredicateConfig::default());
     let maps =
         watcher(maps, watcher::Config::default()).default_backoff().reflect(map_writer).touched_objects();
-    let known = Arc::new(Known { client, maps: map_store });
+    let known = Arc::new(Known { client, maps: map_store, resync });
     Controller::for_stream(pairs, pair_store)
         .with_config(Config::default().concurrency(CONCURRENCY))
         .owns_stream(maps)
@@ -65,7 +66,7 @@ async fn reconcile(pair: Arc<Pair>, known: Arc<Known>) -> Result<Action, kube::E
         let patch = json!({ "status": status });
         pairs.patch_status(&pair.name_any(), &PatchParams::default(), &Patch::Merge(&patch)).await?;
     }
-    Ok(Action::await_change())
+    Ok(look_again(known.resync))
 }
 
 fn is_as_wanted(there: &ConfigMap, wanted: &ConfigMap) -> bool {
