@@ -18,6 +18,9 @@ use controllers::Contestant;
 use result::Results;
 
 /// What serves when nobody waits for memory: the same for all contestants, since all are this program.
+/// With so many a figure says something.
+const PARENTS_IN_ALL: u64 = 5000;
+
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
@@ -34,9 +37,10 @@ struct Arguments {
     /// So many clients make the parents, touch them, and are the bare client.
     #[arg(long, value_name = "N", default_value_t = 16)]
     clients: usize,
-    /// So many rounds; the median of each figure is shown.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    rounds: usize,
+    /// So many rounds; the median of each figure is shown. Without it, as many as make 5,000 parents together: a short
+    /// round says less than a long one.
+    #[arg(long, value_name = "N")]
+    rounds: Option<u64>,
     /// Everything short, to see that all is in order; the figures say little.
     #[arg(long)]
     quick: bool,
@@ -64,16 +68,17 @@ fn main() -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if arguments.quick {
-        arguments.parents = vec![50];
+        (arguments.parents, arguments.rounds) = (vec![50], Some(1));
     }
     let assets = conformance::kubernetes::assets().context("KUBEBUILDER_ASSETS is not set")?;
     eprintln!("starting kube-apiserver and etcd");
     let cluster = Cluster::start(&assets)?;
-    let mut results = Results::new(&arguments);
+    let mut results = Results::default();
     let contestants: &[Contestant] =
         if arguments.only.is_empty() { &Contestant::ALL } else { &arguments.only };
     for parents in &arguments.parents {
-        for round in 0..arguments.rounds {
+        let rounds = arguments.rounds.unwrap_or(PARENTS_IN_ALL / parents).max(1);
+        for round in 0..rounds {
             let namespace = |name: &str| format!("{name}-{parents}-{round}");
             eprintln!("{parents} parents: a bare client");
             let rate = rounds::bare(&cluster, &namespace("bare"), *parents, arguments.clients)?;

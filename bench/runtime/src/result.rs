@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::Arguments;
 use crate::controllers::Contestant;
 use crate::rounds::Figures;
 
@@ -14,8 +13,8 @@ const LEAST_OF_BARE_RATE: f64 = 0.9;
 const MOST_OF_PEER_CPU: f64 = 0.5;
 
 /// Everything that was measured.
+#[derive(Default)]
 pub(crate) struct Results {
-    title: String,
     bare: Vec<(u64, f64)>,
     rounds: Vec<(u64, Contestant, Figures)>,
 }
@@ -46,20 +45,6 @@ const COLUMNS: [Column; 12] = [
 ];
 
 impl Results {
-    pub(crate) fn new(arguments: &Arguments) -> Self {
-        let rounds = match arguments.rounds {
-            1 => "one round".to_owned(),
-            rounds => format!("median of {rounds} rounds"),
-        };
-        Results {
-            title: format!(
-                "two ConfigMaps and a status for each parent, on kube-apiserver with etcd; {rounds}"
-            ),
-            bare: Vec::new(),
-            rounds: Vec::new(),
-        }
-    }
-
     pub(crate) fn bare(&mut self, parents: u64, rate: f64) {
         self.bare.push((parents, rate));
     }
@@ -100,10 +85,15 @@ impl Results {
     }
 
     pub(crate) fn table(&self) -> String {
-        let mut text = format!("{}\n", self.title);
+        let mut text =
+            "two ConfigMaps and a status for each parent, on kube-apiserver with etcd\n".to_owned();
         for parents in self.sizes() {
-            let _ =
-                writeln!(text, "\n{parents} parents; a bare client: {:.0} writes/s", self.bare_rate(parents));
+            let rounds = match self.bare.iter().filter(|(size, _)| *size == parents).count() {
+                1 => "one round".to_owned(),
+                rounds => format!("median of {rounds} rounds"),
+            };
+            let rate = self.bare_rate(parents);
+            let _ = writeln!(text, "\n{parents} parents, {rounds}; a bare client: {rate:.0} writes/s");
             let _ = write!(text, "{:16}", "");
             for column in &COLUMNS {
                 let _ = write!(text, " {:>15}", column.name);

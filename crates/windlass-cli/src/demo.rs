@@ -1,5 +1,12 @@
 //! `windlass demo`: a cluster on this machine, its controllers at work, a contact that is killed, and a proof.
 
+/// Prints a line. A reader that has seen enough of a demonstration is no failure.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        let _ = std::io::Write::write_fmt(&mut std::io::stdout(), format_args!("{}\n", format_args!($($text)*)));
+    }};
+}
+
 mod peers;
 mod progress;
 mod proof;
@@ -7,7 +14,7 @@ mod proof;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
 use kube::api::{Api, ApiResource, PostParams};
@@ -18,6 +25,7 @@ use windlass_klight::network::LightNetwork;
 use windlass_server::ServerOptions;
 
 use crate::local_cluster::LocalCluster;
+use crate::signals::stop_signal;
 
 use peers::LightpeerProcess;
 use progress::Progress;
@@ -34,7 +42,14 @@ pub(crate) fn run() -> anyhow::Result<()> {
         .enable_all()
         .build()
         .context("cannot start the threads of the server")?;
-    runtime.block_on(demo())
+    runtime.block_on(async {
+        let stop = stop_signal()?;
+        // Whatever it has started ends with it, also half-way.
+        tokio::select! {
+            ended = demo() => ended,
+            () = stop => bail!("it was stopped"),
+        }
+    })
 }
 
 async fn demo() -> anyhow::Result<()> {
@@ -43,19 +58,17 @@ async fn demo() -> anyhow::Result<()> {
     let anywhere = SocketAddr::from(([127, 0, 0, 1], 0));
     let cluster =
         LocalCluster::start(ServerOptions::default(), anywhere, &folder.path().join("kubeconfig")).await?;
-    println!(
+    say!(
         "1. A Kubernetes API on this machine, {}, with {} controllers:",
         cluster.url(),
         cluster.controllers.len()
     );
     for bundled in &cluster.controllers {
-        println!("   {:<16} {}", bundled.name(), bundled.about);
+        say!("   {:<16} {}", bundled.name(), bundled.about);
     }
     let mut progress = Progress::watch(&cluster.client, kinds(), begun);
 
-    println!(
-        "\n2. Somebody asks for a Pair and a WebApp, and six pods come up, in two networks of lightpeers:"
-    );
+    say!("\n2. Somebody asks for a Pair and a WebApp, and six pods come up, in two networks of lightpeers:");
     let mut peers = start_peers()?;
     let pods: Api<Pod> = Api::namespaced(cluster.client.clone(), "default");
     tokio::try_join!(
@@ -64,24 +77,23 @@ async fn demo() -> anyhow::Result<()> {
         progress.until("everything is ready", everything_is_ready),
     )?;
 
-    println!("\n3. The networks are real: what one peer is given, all of its network have:");
+    say!("\n3. The networks are real: what one peer is given, all of its network have:");
     of(&peers, &name(NETWORKS[0], 0))?.persist(BLOCKS[0]).await?;
     show_blocks(&peers, &[BLOCKS[0]]).await?;
 
-    println!(
-        "\n4. The pod through which new ones would join {} is killed, and a new pod comes up:",
-        NETWORKS[0]
-    );
+    say!("\n4. The pod through which new ones would join {} is killed, and a new pod comes up:", NETWORKS[0]);
     replace_contact(&mut peers, &pods, &mut progress).await?;
 
-    println!("\n5. The new one knows what was kept before it came, and what is kept from now on:");
+    say!("\n5. The new one knows what was kept before it came, and what is kept from now on:");
     of(&peers, &name(NETWORKS[0], PEERS_OF_EACH))?.persist(BLOCKS[1]).await?;
     show_blocks(&peers, &BLOCKS).await?;
     cluster.stop().await;
     drop(peers);
     let live = begun.elapsed();
 
-    println!("\n6. Was that luck? Every interleaving of crashes, duplicates and reordering:");
+    say!(
+        "\n6. Was that luck? Every interleaving of crashes, duplicates and reordering, for the controller of the Pair:"
+    );
     proof::show()?;
     summarise(live, begun.elapsed());
     Ok(())
@@ -165,7 +177,7 @@ async fn replace_contact(
         progress.object(NETWORK, network)["status"]["contact"].as_str().unwrap_or_default().to_owned();
     let place = peers.iter().position(|peer| peer.name == contact).context("the network has no contact")?;
     let dead = peers.remove(place);
-    println!("   kill -9 {}, the process of {contact}", dead.process_id());
+    say!("   kill -9 {}, the process of {contact}", dead.process_id());
     dead.kill()?;
     let newcomer = LightpeerProcess::start(&name(network, PEERS_OF_EACH))?;
     peers::create_pod(pods, &newcomer, network).await?;
@@ -182,7 +194,11 @@ async fn replace_contact(
         .await?;
     // A Deployment would replace it; the controller has got over it already.
     peers::delete_pod(pods, &contact).await?;
-    progress.until("the network is ready again", |progress| is_whole(progress, network)).await
+    progress.until("the network is ready again", |progress| is_whole(progress, network)).await?;
+    say!(
+        "   {contact} is forgotten, {joined} has joined through a member that lives, and is the next contact"
+    );
+    Ok(())
 }
 
 /// Asks every peer what it knows; those of the first network must know these blocks, and the others none.
@@ -190,7 +206,7 @@ async fn show_blocks(peers: &[LightpeerProcess], expected: &[&str]) -> anyhow::R
     for peer in peers {
         let blocks = peer.query().await.with_context(|| format!("asking {}", peer.name))?;
         let shown = if blocks.is_empty() { "nothing".to_owned() } else { blocks.join(", ") };
-        println!("   {:<10} {:<22} knows {shown}", peer.name, peer.address);
+        say!("   {:<10} {:<22} knows {shown}", peer.name, peer.address);
         let expected: &[&str] = if peer.name.starts_with(NETWORKS[0]) { expected } else { &[] };
         ensure!(blocks == expected, "{} should know {expected:?}", peer.name);
     }
@@ -198,17 +214,23 @@ async fn show_blocks(peers: &[LightpeerProcess], expected: &[&str]) -> anyhow::R
 }
 
 fn summarise(live: Duration, all: Duration) {
-    println!(
+    say!(
         "\nDone, in {:.1} s ({:.1} s of them on the live cluster): 1 Pair, 1 WebApp and 2 networks ready; a contact \
          killed and replaced, no block lost;\nevery interleaving of a controller checked, and a mistake found.",
         all.as_secs_f64(),
         live.as_secs_f64()
     );
-    println!(
-        "Next:
-  windlass up                   the same cluster, to play with: kubectl get lightnetworks,pairs,webapps
-  windlass graph klight         the states of a controller, as a picture
-  windlass check --list         what can be checked
-  docs/guide.md                 a controller of your own in fifteen minutes"
-    );
+    // With `cargo run` nothing of this name is on the path.
+    let windlass = if std::env::var_os("CARGO").is_some() { "cargo run --release --" } else { "windlass" };
+    let next = [
+        ("up", "the same controllers on a cluster to play with; it says how"),
+        ("graph klight --format svg", "the states of a controller, as a picture"),
+        ("check klight", "every interleaving for the networks, too: half a minute"),
+        ("check --list", "what can be checked"),
+    ];
+    say!("Next:");
+    for (arguments, what) in next {
+        say!("  {:<48} {what}", format!("{windlass} {arguments}"));
+    }
+    say!("  {:<48} a controller of your own in fifteen minutes", "docs/guide.md");
 }

@@ -9,14 +9,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use windlass_klight::peer::{Event, Peer, PeerSettings};
-use windlass_klight::wire::Tls;
+use windlass_klight::wire::{Tls, check_address};
+
+use crate::signals::stop_signal;
 
 use client::ClientCommand;
 
@@ -81,6 +82,9 @@ pub(crate) struct LightpeerArguments {
     /// Log as lines of JSON.
     #[arg(long)]
     json_logs: bool,
+    /// End when standard input does: for programs that start a peer and may be killed.
+    #[arg(long, hide = true)]
+    until_input_ends: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -106,14 +110,17 @@ pub(crate) fn run(arguments: &LightpeerArguments) -> anyhow::Result<ExitCode> {
 
 async fn serve(arguments: &LightpeerArguments) -> anyhow::Result<()> {
     // Asked for before the peer starts, so that none is missed.
-    let mut terminated = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
-    let mut interrupted = signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?;
+    let stop = stop_signal()?;
+    for contact in &arguments.join {
+        check_address(contact)
+            .map_err(|problem| anyhow!("--join {contact:?} is no address of a peer: {problem}"))?;
+    }
     let peer = Peer::start(settings(arguments)?).await?;
     let (output, events) = (arguments.output, peer.events());
     announce(&peer, output)?;
     tokio::select! {
-        _ = terminated.recv() => {}
-        _ = interrupted.recv() => {}
+        () = stop => {}
+        () = input_ends(), if arguments.until_input_ends => {}
         () = tell_events(events, output) => {}
         () = join_any(&peer, arguments) => {}
     }
@@ -122,6 +129,17 @@ async fn serve(arguments: &LightpeerArguments) -> anyhow::Result<()> {
     peer.shutdown().await;
     tell(output, &json!({"event": "ended", "counters": counters}));
     Ok(())
+}
+
+/// Ready when whoever started this process is gone, or has nothing more to say.
+async fn input_ends() {
+    let (told, ended) = tokio::sync::oneshot::channel();
+    // A thread of its own: the runtime would wait for one of its own at the end, and this one may read for ever.
+    std::thread::spawn(move || {
+        let _ = io::copy(&mut io::stdin(), &mut io::sink());
+        let _ = told.send(());
+    });
+    let _ = ended.await;
 }
 
 /// Joins the first contact that lets it in, and then never ends. A peer that was told another network since it was first

@@ -14,6 +14,7 @@ mod plan;
 mod replay;
 mod run;
 mod serve;
+mod signals;
 mod up;
 
 use std::process::ExitCode;
@@ -25,7 +26,7 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// Kubernetes controllers that are right: write one as a state machine, check every crash, run it anywhere.
 #[derive(Parser)]
-#[command(version, arg_required_else_help = true)]
+#[command(name = "windlass", version, arg_required_else_help = true)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

@@ -17,12 +17,15 @@ use crate::output::OutputArguments;
 
 /// The exit code of `--exit-code` when something would be different.
 const DIFFERENT: u8 = 2;
+/// The same when the plan ends at a call, and nothing is different so far.
+const OPEN: u8 = 3;
 
 /// Show what a bundled controller would change on a live cluster, without changing it.
 ///
 /// Every write is a dry run on the API server, so that defaults and refusals are real. Calls to other services are not
-/// made, and secrets are not shown. The cluster is the one that kubectl would use. The exit code is 0; with --exit-code it
-/// is 2 if an object would be different. It is 2 for bad usage, too.
+/// made: the plan ends at the first. Secrets are not shown. The cluster is the one that kubectl would use. The exit code is
+/// 0; with --exit-code it is 2 if an object would be different, and 3 if that depends on a call. It is 2 for bad usage, too,
+/// and when the cluster does not answer.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   windlass plan pair.yaml                     if this object were applied
@@ -42,7 +45,7 @@ pub(crate) struct PlanArguments {
     /// The cluster to ask; without it, what kubectl would use.
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// End with 2 if an object would be different.
+    /// End with 2 if an object would be different, and with 3 if that depends on a call.
     #[arg(long)]
     exit_code: bool,
     #[command(flatten)]
@@ -68,14 +71,19 @@ pub(crate) fn run(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
     } else {
         write!(out, "{plan}")?;
     }
-    let different = arguments.exit_code && plan.has_changes();
-    Ok(if different { ExitCode::from(DIFFERENT) } else { ExitCode::SUCCESS })
+    Ok(match (plan.has_changes(), &plan.end) {
+        _ if !arguments.exit_code => ExitCode::SUCCESS,
+        (true, _) => ExitCode::from(DIFFERENT),
+        (false, None) => ExitCode::from(OPEN),
+        (false, Some(_)) => ExitCode::SUCCESS,
+    })
 }
 
 async fn make(arguments: &PlanArguments, parent: Parent, controller: &Controller) -> anyhow::Result<Plan> {
     let config = crate::kubeconfig::config(arguments.kubeconfig.as_deref()).await?;
     let namespace = arguments.namespace.clone().unwrap_or_else(|| config.default_namespace.clone());
     let namespace = if controller.declaration().parent().namespaced { namespace } else { String::new() };
+    let cluster = config.cluster_url.to_string();
     let client = kube::Client::try_from(config).context("the kubeconfig cannot be used")?;
     let planner = Planner::new(Api::new(client));
     match parent {
@@ -87,12 +95,20 @@ async fn make(arguments: &PlanArguments, parent: Parent, controller: &Controller
         }
         Parent::Named { kind, name } => {
             let plan = planner.plan(controller, &ObjectRef::new(&namespace, &name)).await;
-            if matches!(&plan.end, RecordedEnd::Ended { verdict: Verdict::Gone, .. }) {
-                bail!(
-                    "there is no {kind}/{name} in namespace {namespace:?}: give another with -n, or a file"
-                );
+            match &plan.end {
+                Some(RecordedEnd::Ended { verdict: Verdict::Gone, .. }) => {
+                    bail!(
+                        "there is no {kind}/{name} in namespace {namespace:?}: give another with -n, or a file"
+                    )
+                }
+                // It did not come to its first state: the parent could not be read.
+                Some(RecordedEnd::Ended { verdict: Verdict::Failed { message, .. }, path, .. })
+                    if path.is_empty() =>
+                {
+                    bail!("{kind}/{name} cannot be read from {cluster}: {message}")
+                }
+                _ => Ok(plan),
             }
-            Ok(plan)
         }
     }
 }

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use tokio::signal::unix::{SignalKind, signal};
 use windlass_server::{AuthorizationMode, Limits, Server, ServerOptions, TlsSource, store};
+
+use crate::signals::stop_signal;
 
 /// Run a Kubernetes API server in this process: no containers, no etcd, ready in milliseconds.
 ///
@@ -85,18 +86,14 @@ pub(crate) fn run(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
 
 async fn serve(arguments: &ServeArguments) -> anyhow::Result<()> {
     // Asked for before the server starts, so that none is missed.
-    let mut terminated = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
-    let mut interrupted = signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?;
+    let stop = stop_signal()?;
     let server = Server::start(options(arguments)).await?;
     if let Some(file) = &arguments.write_kubeconfig {
         server.kubeconfig().write(file)?;
         tracing::info!("kubeconfig: {}", file.display());
     }
     announce(&server)?;
-    tokio::select! {
-        _ = terminated.recv() => {}
-        _ = interrupted.recv() => {}
-    }
+    stop.await;
     tracing::info!("ending");
     server.shutdown().await;
     Ok(())

@@ -6,12 +6,12 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
-use tokio::signal::unix::{SignalKind, signal};
 use windlass_server::ServerOptions;
 
 use crate::controllers;
 use crate::local_cluster::LocalCluster;
 use crate::logs;
+use crate::signals::stop_signal;
 
 /// Run the embedded server and all bundled controllers on this machine, until Ctrl-C.
 ///
@@ -51,8 +51,7 @@ pub(crate) fn run(arguments: &UpArguments) -> anyhow::Result<ExitCode> {
 
 async fn up(arguments: &UpArguments) -> anyhow::Result<()> {
     // Asked for before anything starts, so that none is missed.
-    let mut terminated = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
-    let mut interrupted = signal(SignalKind::interrupt()).context("cannot listen for Ctrl-C")?;
+    let stop = stop_signal()?;
     let options = ServerOptions {
         listen: arguments.listen,
         data: arguments.data.clone(),
@@ -61,10 +60,7 @@ async fn up(arguments: &UpArguments) -> anyhow::Result<()> {
     };
     let cluster = LocalCluster::start(options, arguments.endpoints, &arguments.write_kubeconfig).await?;
     announce(&cluster);
-    tokio::select! {
-        _ = terminated.recv() => {}
-        _ = interrupted.recv() => {}
-    }
+    stop.await;
     tracing::info!("ending");
     cluster.stop().await;
     Ok(())
@@ -78,9 +74,8 @@ fn announce(cluster: &LocalCluster) {
         println!("recordings   http://{endpoints}/debug/recordings");
     }
     println!("controllers  {}", controllers::names(&cluster.controllers));
-    println!(
-        "try          kubectl --kubeconfig {} get lightnetworks,pairs,webapps",
-        cluster.kubeconfig.display()
-    );
+    let kubectl = format!("kubectl --kubeconfig {}", cluster.kubeconfig.display());
+    println!("try          {kubectl} apply -f examples/01-two-configmaps/pair.yaml");
+    println!("             {kubectl} get lightnetworks,pairs,webapps,configmaps");
     println!("end          Ctrl-C");
 }

@@ -23,7 +23,9 @@ impl LightpeerProcess {
         let program = std::env::current_exe().context("cannot find this program")?;
         let mut child = Command::new(program)
             .args(["lightpeer", "--listen", "127.0.0.1:0", "--peers-check", "500ms", "--name", name])
-            .stdin(Stdio::null())
+            // If this process is killed, its end of the pipe is closed.
+            .arg("--until-input-ends")
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()

@@ -1,7 +1,7 @@
 //! What happens on the cluster, one line at a time: what is made, and how each parent stands.
 
 use std::collections::BTreeMap;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -120,8 +120,7 @@ impl Lines {
         };
         let what = if what.starts_with("Ready") { coloured("32", what) } else { what.to_owned() };
         let time = coloured("2", &format!("{seconds:6.2} s"));
-        // A reader that has seen enough of a demonstration is no failure.
-        let _ = writeln!(std::io::stdout(), "   {time}  {subject:<26} {what}");
+        say!("   {time}  {subject:<26} {what}");
     }
 }
 

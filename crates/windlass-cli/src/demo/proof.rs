@@ -8,12 +8,12 @@ use crate::check::bundled;
 /// Checks a controller that is right, and the same with a mistake; prints what comes out.
 pub(super) fn show() -> anyhow::Result<()> {
     let report = bundled::pairs(TwoConfigMaps).run();
-    print!("   {report}");
+    say!("   {}", report.to_string().trim_end());
     ensure!(report.holds(), "the bundled controller does not hold");
-    println!("\n   The same controller with its two ConfigMaps in the wrong order:");
+    say!("\n   The same controller with its two ConfigMaps in the wrong order:");
     let report = bundled::pairs(SecondFirst).run();
     ensure!(!report.holds(), "the mistake was not found");
-    print!("{}", indent(&report.to_string()));
+    say!("{}", indent(&report.to_string()).trim_end());
     Ok(())
 }
 

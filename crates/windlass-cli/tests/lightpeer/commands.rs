@@ -100,3 +100,14 @@ fn errors_say_what_is_wrong() {
     check(&["--tls-cert", "missing"], "--tls-key");
     check(&["--peers-check", "often"], "500ms");
 }
+
+#[test]
+fn an_address_that_can_never_be_joined_is_refused_at_the_start() {
+    let refused = windlass(&["--join", "nowhere"]).output().expect("runs");
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(
+        complaint(&refused).contains("--join \"nowhere\" is no address of a peer"),
+        "{}",
+        complaint(&refused)
+    );
+}

@@ -31,6 +31,57 @@ fn the_demonstration_comes_out_as_promised() {
     assert!(!text.contains('\u{1b}'), "colours are for terminals");
 }
 
+/// Starts the demonstration and waits until its lightpeers run; returns it with their process ids.
+fn demo_with_peers() -> (std::process::Child, BufReader<std::process::ChildStdout>, Vec<u32>) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_windlass"))
+        .arg("demo")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let mut output = BufReader::new(child.stdout.take().expect("its output is piped"));
+    let mut line = String::new();
+    while !line.contains("LightNetwork blue") {
+        line.clear();
+        assert!(output.read_line(&mut line).expect("a line") > 0, "it ended early");
+    }
+    let pids = children_of(child.id());
+    assert_eq!(pids.len(), 6, "all lightpeers run");
+    (child, output, pids)
+}
+
+fn children_of(parent: u32) -> Vec<u32> {
+    let processes = std::fs::read_dir("/proc").expect("processes").filter_map(Result::ok);
+    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter(|pid| parent_of(*pid) == Some(parent)).collect()
+}
+
+/// The parent of a process that has not ended.
+fn parent_of(pid: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut fields = stat.rsplit(')').next()?.split_whitespace();
+    fields.next().filter(|state| *state != "Z")?;
+    fields.next()?.parse().ok()
+}
+
+#[tokio::test]
+async fn a_demonstration_that_is_stopped_or_killed_leaves_nothing_running() {
+    for signal in ["-TERM", "-INT", "-KILL"] {
+        let (mut demo, output, peers) = demo_with_peers();
+        Command::new("kill").args([signal, &demo.id().to_string()]).status().expect("kill runs");
+        assert!(!demo.wait().expect("it ends").success());
+        drop(output);
+        eventually("its lightpeers end", async || peers.iter().all(|pid| parent_of(*pid).is_none())).await;
+    }
+}
+
+#[test]
+fn a_reader_of_the_demonstration_may_see_enough() {
+    let (mut demo, output, _) = demo_with_peers();
+    drop(output);
+    assert!(demo.wait().expect("it ends").success());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cluster_that_is_up_can_be_used_and_ended() {
     let folder = tempfile::tempdir().expect("a folder");

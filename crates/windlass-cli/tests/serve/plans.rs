@@ -38,6 +38,25 @@ fn write(folder: &Path, name: &str, content: &str) -> String {
     path.to_str().expect("a plain path").to_owned()
 }
 
+#[test]
+fn a_cluster_that_does_not_answer_is_an_error() {
+    let served = Served::start(&[]);
+    let kubeconfig = served.kubeconfig();
+    let folder = tempfile::tempdir().expect("a folder");
+    let kept =
+        write(folder.path(), "kubeconfig", &std::fs::read_to_string(kubeconfig).expect("a kubeconfig"));
+    drop(served);
+    let program = || Command::new(env!("CARGO_BIN_EXE_windlass"));
+    let planned = program().args(["plan", "pair/a", "--exit-code", "--kubeconfig", &kept]).output();
+    let planned = planned.expect("the program starts");
+    let complaint = text(&planned.stderr);
+    assert_eq!(planned.status.code(), Some(2), "{complaint}");
+    assert!(complaint.contains("pair/a cannot be read from https://127.0.0.1:"), "{complaint}");
+    let planned = program().args(["plan", "pair/a"]).env("KUBECONFIG", "/nowhere").output();
+    let complaint = text(&planned.expect("the program starts").stderr);
+    assert!(complaint.contains("KUBECONFIG is /nowhere, which cannot be used"), "{complaint}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plan_of_a_file_and_of_an_object() {
     let (served, client) = served_with_pairs().await;

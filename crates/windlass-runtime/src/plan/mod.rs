@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use windlass::model::{Body, PatchKind, Request, Status, Verb, object};
 use windlass::recording::{Exchange, RecordedEnd};
-use windlass::{Answer, Ask, CallError, Controller, Event, Kind, KindInfo, ObjectRef, Step};
+use windlass::{Answer, Ask, Controller, Event, Kind, KindInfo, ObjectRef, Step};
 
 use crate::api::Api;
 use crate::operations::clock::now;
@@ -33,13 +33,13 @@ pub struct Plan {
     pub target: ObjectRef,
     /// The objects that would be different, in the order in which they would be written first.
     pub changes: Vec<PlannedChange>,
-    /// The external services that it wants to call, each with what it would say. A plan calls nothing, and tells the
-    /// controller that the service cannot be reached.
+    /// The external services that it would call next, each with what it would say. A plan calls nothing, so it ends
+    /// there: what comes after depends on the answers.
     pub calls: Vec<(String, Value)>,
     /// The Events that it would publish.
     pub events: Vec<Event>,
-    /// How it would end.
-    pub end: RecordedEnd,
+    /// How it would end; `None` if that depends on the answers to its calls.
+    pub end: Option<RecordedEnd>,
 }
 
 /// An object that would be different.
@@ -143,9 +143,9 @@ impl Planner {
         let end = loop {
             batches += 1;
             let asks = match coroutine.resume(std::mem::take(&mut answers)) {
-                Step::End(ended) => break RecordedEnd::of(&ended),
-                Step::Bug(bug) => break RecordedEnd::Bug(bug.to_string()),
-                Step::Ask(_) if batches > MOST_BATCHES => break RecordedEnd::TimedOut,
+                Step::End(ended) => break Some(RecordedEnd::of(&ended)),
+                Step::Bug(bug) => break Some(RecordedEnd::Bug(bug.to_string())),
+                Step::Ask(_) if batches > MOST_BATCHES => break Some(RecordedEnd::TimedOut),
                 Step::Ask(asks) => asks,
             };
             for ask in asks {
@@ -154,20 +154,18 @@ impl Planner {
                     Ask::Now => Answer::Now(now()),
                     Ask::Call { service, request } => {
                         calls.push((service.clone(), request.clone()));
-                        Answer::Call(Err(not_called(service)))
+                        continue;
                     }
                 };
                 answers.push(answer.clone());
                 exchanges.push(Exchange { ask, answer });
             }
+            if !calls.is_empty() {
+                break None;
+            }
         };
         self.show(controller, target, draft, &exchanges, calls, end)
     }
-}
-
-fn not_called(service: &str) -> CallError {
-    let message = "this is a plan, which calls nothing outside the cluster".to_owned();
-    CallError::Unavailable { service: service.to_owned(), message }
 }
 
 fn check(kind: &KindInfo, parent: &Value, controller: &str) -> Result<(), PlanError> {

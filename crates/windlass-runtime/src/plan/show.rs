@@ -24,7 +24,7 @@ impl Planner {
         draft: Draft,
         exchanges: &[Exchange],
         mut calls: Vec<(String, Value)>,
-        mut end: RecordedEnd,
+        mut end: Option<RecordedEnd>,
     ) -> Plan {
         let redaction: &Redaction = &self.redaction;
         let mut secrets = redaction.secrets();
@@ -45,10 +45,10 @@ impl Planner {
         };
         let changes = written.iter().filter_map(shown).collect();
         calls.iter_mut().for_each(|(_, request)| redaction.hide_in_value(&secrets, request));
-        redaction.hide_in_end(&secrets, &mut end);
+        end.iter_mut().for_each(|end| redaction.hide_in_end(&secrets, end));
         let events = match &end {
-            RecordedEnd::Ended { events, .. } => events.clone(),
-            RecordedEnd::Bug(_) | RecordedEnd::TimedOut => Vec::new(),
+            Some(RecordedEnd::Ended { events, .. }) => events.clone(),
+            Some(RecordedEnd::Bug(_) | RecordedEnd::TimedOut) | None => Vec::new(),
         };
         Plan { controller: controller.name().to_owned(), target: target.clone(), changes, calls, events, end }
     }
@@ -119,19 +119,22 @@ impl fmt::Display for Plan {
             difference.lines().try_for_each(|line| writeln!(f, "  {line}"))?;
         }
         if self.changes.is_empty() {
-            writeln!(f, "\nno object would be different")?;
+            let so_far = if self.end.is_some() { "" } else { " so far" };
+            writeln!(f, "\nno object would be different{so_far}")?;
         }
         for (service, request) in &self.calls {
-            writeln!(
-                f,
-                "\ncall {service} with {request} (not made, and answered as if it could not be reached)"
-            )?;
+            writeln!(f, "\ncall {service} with {request}")?;
         }
         for Event { warning, reason, message } in &self.events {
             let kind = if *warning { "Warning" } else { "Normal" };
             writeln!(f, "\nevent {kind} {reason}: {message}")?;
         }
-        writeln!(f, "\n{}", ending(&self.end))
+        match &self.end {
+            Some(end) => writeln!(f, "\n{}", ending(end)),
+            None => {
+                writeln!(f, "\nnobody can tell what comes next: a plan calls nothing outside the cluster")
+            }
+        }
     }
 }
 

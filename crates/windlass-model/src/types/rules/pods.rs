@@ -39,6 +39,9 @@ pub(super) fn prepare_update(pod: &mut Map<String, Value>, old: &Value, subresou
             if let Some(status) = object_at(pod, "status").filter(|status| !status.contains_key("qosClass")) {
                 put(status, "qosClass", old["status"]["qosClass"].clone());
             }
+            if let Some(status) = object_at(pod, "status") {
+                agree_on_addresses(status);
+            }
         }
         Some("ephemeralcontainers") => {
             let containers = pod.get("spec").map_or(Value::Null, |spec| spec["ephemeralContainers"].clone());
@@ -51,6 +54,19 @@ pub(super) fn prepare_update(pod: &mut Map<String, Value>, old: &Value, subresou
             });
         }
         _ => {}
+    }
+}
+
+/// The first of the addresses is the address. Where both are given and differ, the single one holds: an old client has
+/// changed what it knows of.
+fn agree_on_addresses(status: &mut Map<String, Value>) {
+    let single = status.get("podIP").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let first =
+        status.get("podIPs").and_then(|addresses| addresses[0]["ip"].as_str()).unwrap_or_default().to_owned();
+    if !single.is_empty() && single != first {
+        status.insert("podIPs".into(), json!([{ "ip": single }]));
+    } else if single.is_empty() && !first.is_empty() {
+        status.insert("podIP".into(), first.into());
     }
 }
 
@@ -327,6 +343,24 @@ mod tests {
         );
         assert_eq!(new["metadata"]["ownerReferences"][0]["uid"], "1");
         assert_eq!(new["status"], json!({ "phase": "Running", "qosClass": "BestEffort" }));
+    }
+
+    #[test]
+    fn the_first_address_is_the_address() {
+        let old = json!({ "metadata": {}, "status": { "qosClass": "BestEffort" } });
+        let addresses = |status: Value| {
+            let new = json!({ "metadata": {}, "status": status });
+            let status = prepared("Pod", Some(old.clone()), new, Some("status"))["status"].clone();
+            (status["podIP"].clone(), status["podIPs"].clone())
+        };
+        let both = (json!("10.0.0.1"), json!([{ "ip": "10.0.0.1" }]));
+        assert_eq!(addresses(json!({ "podIP": "10.0.0.1" })), both);
+        assert_eq!(addresses(json!({ "podIPs": [{ "ip": "10.0.0.1" }] })), both);
+        let another = json!([{ "ip": "10.0.0.2" }, { "ip": "::1" }]);
+        assert_eq!(addresses(json!({ "podIP": "10.0.0.1", "podIPs": another })), both);
+        let two = json!([{ "ip": "10.0.0.1" }, { "ip": "::1" }]);
+        assert_eq!(addresses(json!({ "podIP": "10.0.0.1", "podIPs": two })), (json!("10.0.0.1"), two));
+        assert_eq!(addresses(json!({})), (Value::Null, Value::Null));
     }
 
     #[test]
