@@ -9,11 +9,17 @@ use serde_json::Value;
 /// Texts of the cache with what they say, and how much was read in all.
 #[derive(Default)]
 pub(super) struct Memo {
-    known: Mutex<HashMap<Place, (Arc<str>, Arc<Value>)>>,
+    known: Mutex<HashMap<Place, Known>>,
     length: AtomicUsize,
 }
 
-/// Where a text is in memory. The memo holds the text, so no other one can be there.
+struct Known {
+    /// Held, so that its place stays its own.
+    _text: Arc<str>,
+    value: Arc<Value>,
+}
+
+/// Where a text is in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Place(usize);
 
@@ -26,14 +32,18 @@ impl Place {
 impl Memo {
     /// What a text of the cache says.
     pub(super) fn read(&self, text: &Arc<str>) -> Arc<Value> {
-        let known = self.lock().get(&Place::of(text)).map(|(_, value)| Arc::clone(value));
-        known.unwrap_or_else(|| {
+        self.known(text).unwrap_or_else(|| {
             // Its head was read when it came into the cache, so it is JSON.
             let value = Arc::new(serde_json::from_str(text).unwrap_or_default());
             self.received(text.len());
             self.keep(text, &value);
             value
         })
+    }
+
+    /// What a text of the cache says, if it was read before.
+    pub(super) fn known(&self, text: &Arc<str>) -> Option<Arc<Value>> {
+        self.lock().get(&Place::of(text)).map(|known| Arc::clone(&known.value))
     }
 
     /// A text that came into the cache, if it did, says this.
@@ -54,10 +64,11 @@ impl Memo {
     }
 
     fn keep(&self, text: &Arc<str>, value: &Arc<Value>) {
-        self.lock().insert(Place::of(text), (Arc::clone(text), Arc::clone(value)));
+        let known = Known { _text: Arc::clone(text), value: Arc::clone(value) };
+        self.lock().insert(Place::of(text), known);
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Place, (Arc<str>, Arc<Value>)>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Place, Known>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

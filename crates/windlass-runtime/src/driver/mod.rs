@@ -266,7 +266,8 @@ impl Driver {
         match &response.body {
             Body::Object(object) if request.verb != Verb::Delete || object::is_deleting(object) => {
                 if let Ok(text) = std::str::from_utf8(&answered.body) {
-                    memo.add(self.watches.wrote(&request.resource, object, text), object);
+                    let known = |text: &Arc<str>| memo.known(text);
+                    memo.add(self.watches.wrote(&request.resource, object, text, known), object);
                 }
             }
             Body::Object(_) | Body::Status(_) if request.verb == Verb::Delete => {

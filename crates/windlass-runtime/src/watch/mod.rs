@@ -77,18 +77,25 @@ impl Watch {
 
     /// Tells everybody who is concerned.
     fn announce(&self, change: &Change, moment: Moment) {
-        let after = change.after.as_deref().and_then(read);
-        self.announce_as(change, after, moment);
+        let (before, after) =
+            (change.before.as_deref().and_then(read), change.after.as_deref().and_then(read));
+        self.announce_as(change, before, after, moment);
     }
 
     /// The same, for an object that has been read already.
-    fn announce_as(&self, change: &Change, after: Option<Arc<Value>>, moment: Moment) {
+    fn announce_as(
+        &self,
+        change: &Change,
+        before: Option<Arc<Value>>,
+        after: Option<Arc<Value>>,
+        moment: Moment,
+    ) {
         let resource = &self.selection.resource;
         let ObjectRef { namespace, name } = &change.place;
         let news = News {
             kind: Arc::clone(&self.kind),
             key: Key::new(&resource.group, &resource.plural, namespace, name),
-            before: change.before.as_deref().and_then(read),
+            before,
             after,
             moment,
         };
@@ -220,8 +227,14 @@ impl Watches {
     }
 
     /// An own write was answered with this object: whoever reads from now on sees it. Returns the text under which it
-    /// is kept, if it is.
-    pub(crate) fn wrote(&self, resource: &ResourceId, object: &Arc<Value>, text: &str) -> Option<Arc<str>> {
+    /// is kept, if it is. What it was before was most often read already, and `known` has it.
+    pub(crate) fn wrote(
+        &self,
+        resource: &ResourceId,
+        object: &Arc<Value>,
+        text: &str,
+        known: impl Fn(&Arc<str>) -> Option<Arc<Value>>,
+    ) -> Option<Arc<str>> {
         let watches = self.of(resource);
         // A subresource may be answered with an object of another kind.
         let mut watches = watches.iter().filter(|watch| object["kind"] == *watch.kind.kind).peekable();
@@ -239,8 +252,9 @@ impl Watches {
             match change {
                 Some(change) if watch.selection.metadata_only => watch.announce(&change, Moment::OwnWrite),
                 Some(change) => {
+                    let before = change.before.as_ref().and_then(|text| known(text).or_else(|| read(text)));
                     let after = change.after.is_some().then(|| Arc::clone(object));
-                    watch.announce_as(&change, after, Moment::OwnWrite);
+                    watch.announce_as(&change, before, after, Moment::OwnWrite);
                 }
                 None => {}
             }

@@ -172,7 +172,7 @@ fn told_of_writes(selection: Selection, writes: &[Value]) -> (Vec<String>, Vec<A
     let diary = Arc::new(Diary::default());
     watch.listen(Arc::<Diary>::clone(&diary));
     for write in writes {
-        watches.wrote(&watch.selection.resource, &Arc::new(write.clone()), &write.to_string());
+        watches.wrote(&watch.selection.resource, &Arc::new(write.clone()), &write.to_string(), |_| None);
     }
     let told = diary.0.lock().expect("nobody panicked").clone();
     let kept = watch.cache.list(None, &LabelSelector::everything());
@@ -248,7 +248,7 @@ async fn reads_are_answered_by_watches_that_know_enough() {
         let labels = labels.map(str::to_owned);
         let selection = Selection { labels, metadata_only, ..Selection::whole(&kind(), None) };
         let watch = watches.open(&kind(), selection, std::iter::empty()).expect("a selector");
-        watches.wrote(&resource, &Arc::new(known.clone()), &known.to_string());
+        watches.wrote(&resource, &Arc::new(known.clone()), &known.to_string(), |_| None);
         watch
     };
     open(None, true).state.set_synced();

@@ -47,7 +47,7 @@ async fn what_a_plan_says_comes_true() {
     let controller = Controller::new(TwoConfigMaps);
     assert!(matches!(
         planned(cluster, &controller, "a").await.end,
-        RecordedEnd::Ended { verdict: Verdict::Gone, .. }
+        Some(RecordedEnd::Ended { verdict: Verdict::Gone, .. })
     ));
     cluster.create_pair("a").await;
     let before = cluster.pairs().get("a").await.expect("a pair");
