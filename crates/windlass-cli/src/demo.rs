@@ -224,13 +224,13 @@ fn summarise(live: Duration, all: Duration) {
     let windlass = if std::env::var_os("CARGO").is_some() { "cargo run --release --" } else { "windlass" };
     let next = [
         ("up", "the same controllers on a cluster to play with; it says how"),
-        ("graph klight --format svg", "the states of a controller, as a picture"),
+        ("graph klight --format svg > klight.svg", "the states of a controller, as a picture"),
         ("check klight", "every interleaving for the networks, too: half a minute"),
         ("check --list", "what can be checked"),
     ];
     say!("Next:");
     for (arguments, what) in next {
-        say!("  {:<48} {what}", format!("{windlass} {arguments}"));
+        say!("  {:<61} {what}", format!("{windlass} {arguments}"));
     }
-    say!("  {:<48} a controller of your own in fifteen minutes", "docs/guide.md");
+    say!("  {:<61} a controller of your own in fifteen minutes", "docs/guide.md");
 }
