@@ -1,4 +1,4 @@
-//! One measurement: all pods of all networks come up, and join.
+//! One measurement: all pods of all networks are there, and join.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;

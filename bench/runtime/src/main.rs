@@ -17,10 +17,10 @@ use cluster::Cluster;
 use controllers::Contestant;
 use result::Results;
 
-/// What serves when nobody waits for memory: the same for all contestants, since all are this program.
 /// With so many a figure says something.
 const PARENTS_IN_ALL: u64 = 5000;
 
+/// What serves when nobody waits for memory: the same for all contestants, since all are this program.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
@@ -32,7 +32,7 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 #[derive(Parser)]
 struct Arguments {
     /// So many parents; may be given several times.
-    #[arg(long, value_name = "N", default_values_t = [1000, 5000])]
+    #[arg(long, value_name = "N", default_values_t = [1000, 5000], value_parser = clap::value_parser!(u64).range(1..))]
     parents: Vec<u64>,
     /// So many clients make the parents, touch them, and are the bare client.
     #[arg(long, value_name = "N", default_value_t = 16)]
@@ -92,7 +92,7 @@ fn main() -> Result<ExitCode> {
                 let figures = rounds::measure(&cluster, contestant, &namespace, *parents, arguments.clients)?;
                 results.round(*parents, contestant, figures);
                 if contestant == Contestant::Windlass {
-                    // Before and after: neither has the server when it is younger.
+                    // Before and after, so that neither of the two always has the younger server.
                     rate = f64::midpoint(before, bare("after")?);
                 }
             }

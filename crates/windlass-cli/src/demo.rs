@@ -25,7 +25,6 @@ use windlass_klight::network::LightNetwork;
 use windlass_server::ServerOptions;
 
 use crate::local_cluster::LocalCluster;
-use crate::signals::stop_signal;
 
 use peers::LightpeerProcess;
 use progress::Progress;
@@ -43,11 +42,11 @@ pub(crate) fn run() -> anyhow::Result<()> {
         .build()
         .context("cannot start the threads of the server")?;
     runtime.block_on(async {
-        let stop = stop_signal()?;
+        let stop = windlass_runtime::signalled().context("signals cannot be caught")?;
         // Whatever it has started ends with it, also half-way.
         tokio::select! {
             ended = demo() => ended,
-            () = stop => bail!("it was stopped"),
+            _ = stop => bail!("it was stopped"),
         }
     })
 }

@@ -17,8 +17,6 @@ use tokio::sync::broadcast::error::RecvError;
 use windlass_klight::peer::{Event, Peer, PeerSettings};
 use windlass_klight::wire::{Tls, check_address};
 
-use crate::signals::stop_signal;
-
 use client::ClientCommand;
 
 /// Run a lightpeer: a member of a network that keeps a chain of blocks together with its peers.
@@ -110,7 +108,7 @@ pub(crate) fn run(arguments: &LightpeerArguments) -> anyhow::Result<ExitCode> {
 
 async fn serve(arguments: &LightpeerArguments) -> anyhow::Result<()> {
     // Asked for before the peer starts, so that none is missed.
-    let stop = stop_signal()?;
+    let stop = windlass_runtime::signalled().context("signals cannot be caught")?;
     for contact in &arguments.join {
         check_address(contact)
             .map_err(|problem| anyhow!("--join {contact:?} is no address of a peer: {problem}"))?;
@@ -119,7 +117,7 @@ async fn serve(arguments: &LightpeerArguments) -> anyhow::Result<()> {
     let (output, events) = (arguments.output, peer.events());
     announce(&peer, output)?;
     tokio::select! {
-        () = stop => {}
+        _ = stop => {}
         () = input_ends(), if arguments.until_input_ends => {}
         () = tell_events(events, output) => {}
         () = join_any(&peer, arguments) => {}

@@ -14,7 +14,6 @@ mod plan;
 mod replay;
 mod run;
 mod serve;
-mod signals;
 mod up;
 
 use std::process::ExitCode;

@@ -10,8 +10,6 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use windlass_server::{AuthorizationMode, Limits, Server, ServerOptions, TlsSource, store};
 
-use crate::signals::stop_signal;
-
 /// Run a Kubernetes API server in this process: no containers, no etcd, ready in milliseconds.
 ///
 /// kubectl and every client library can use it. When it is ready, the first line on standard output is
@@ -86,7 +84,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
 
 async fn serve(arguments: &ServeArguments) -> anyhow::Result<()> {
     // Asked for before the server starts, so that none is missed.
-    let stop = stop_signal()?;
+    let stop = windlass_runtime::signalled().context("signals cannot be caught")?;
     let server = Server::start(options(arguments)).await?;
     if let Some(file) = &arguments.write_kubeconfig {
         server.kubeconfig().write(file)?;

@@ -11,7 +11,6 @@ use windlass_server::ServerOptions;
 use crate::controllers;
 use crate::local_cluster::LocalCluster;
 use crate::logs;
-use crate::signals::stop_signal;
 
 /// Run the embedded server and all bundled controllers on this machine, until Ctrl-C.
 ///
@@ -51,7 +50,7 @@ pub(crate) fn run(arguments: &UpArguments) -> anyhow::Result<ExitCode> {
 
 async fn up(arguments: &UpArguments) -> anyhow::Result<()> {
     // Asked for before anything starts, so that none is missed.
-    let stop = stop_signal()?;
+    let stop = windlass_runtime::signalled().context("signals cannot be caught")?;
     let options = ServerOptions {
         listen: arguments.listen,
         data: arguments.data.clone(),

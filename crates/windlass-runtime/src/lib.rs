@@ -36,5 +36,6 @@ pub use plan::{Plan, PlanError, PlannedAction, PlannedChange, Planner, plan};
 pub use recorder::{RecorderSettings, SaveError};
 pub use running::Running;
 pub use services::ServiceClient;
+pub use signals::signalled;
 pub use start_error::StartError;
 pub use watch::{Selection, WatchState};

@@ -19,6 +19,7 @@ use crate::queue::QueueSettings;
 use crate::recorder::{RecorderSettings, Redaction};
 use crate::running::{self, Running};
 use crate::services::{ServiceClient, Services};
+use crate::signals::signalled;
 use crate::start_error::StartError;
 
 const DEFAULT_WORKERS: usize = 16;
@@ -255,8 +256,12 @@ impl Manager {
     /// # Errors
     /// When it cannot start. What goes wrong later is logged, shown by `/readyz`, and tried again.
     pub async fn run(self) -> Result<(), StartError> {
-        let signalled = crate::signals::signalled()?;
-        self.run_until(signalled).await
+        let signalled = signalled().map_err(StartError::Signals)?;
+        self.run_until(async {
+            let name = signalled.await;
+            tracing::info!("{name}: active reconciles finish, then this ends");
+        })
+        .await
     }
 
     /// Runs until a future is ready, and then lets active reconciles finish. Dropped before that, it ends at once.

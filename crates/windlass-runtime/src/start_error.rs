@@ -26,10 +26,7 @@ pub enum StartError {
         name: String,
     },
     /// There is no usable configuration of a cluster.
-    #[error(
-        "no cluster is configured: set KUBECONFIG, put a kubeconfig at ~/.kube/config, or run in a pod with a \
-         service account"
-    )]
+    #[error("{}", not_configured())]
     Config(#[source] kube::config::InferConfigError),
     /// The configuration of the cluster cannot be used.
     #[error(
@@ -53,4 +50,16 @@ pub enum StartError {
     /// Signals cannot be caught.
     #[error("signals cannot be caught: the process could not be stopped in good order")]
     Signals(#[source] std::io::Error),
+}
+
+/// Why there is no cluster. Whoever has set the variable need not be told to.
+fn not_configured() -> String {
+    match std::env::var("KUBECONFIG") {
+        Ok(named) if !named.is_empty() => {
+            format!("KUBECONFIG is {named}, which cannot be used: set it to a file that kubectl can use")
+        }
+        _ => "no cluster is configured: set KUBECONFIG, put a kubeconfig at ~/.kube/config, or run in a pod with a \
+              service account"
+            .to_owned(),
+    }
 }

@@ -1,7 +1,6 @@
 //! What happens on the cluster, one line at a time: what is made, and how each parent stands.
 
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -11,6 +10,8 @@ use kube::{Client, ResourceExt};
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::{error::Elapsed, timeout_at};
+
+use crate::output::is_coloured;
 
 /// Nothing here takes so long unless something is wrong.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -48,7 +49,7 @@ impl Progress {
                 }
             });
         }
-        let lines = Lines { coloured: std::io::stdout().is_terminal() };
+        let lines = Lines { coloured: is_coloured(&std::io::stdout()) };
         Progress { begun, changes, objects: BTreeMap::new(), lines }
     }
 

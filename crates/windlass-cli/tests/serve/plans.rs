@@ -52,9 +52,11 @@ fn a_cluster_that_does_not_answer_is_an_error() {
     let complaint = text(&planned.stderr);
     assert_eq!(planned.status.code(), Some(2), "{complaint}");
     assert!(complaint.contains("pair/a cannot be read from https://127.0.0.1:"), "{complaint}");
-    let planned = program().args(["plan", "pair/a"]).env("KUBECONFIG", "/nowhere").output();
-    let complaint = text(&planned.expect("the program starts").stderr);
-    assert!(complaint.contains("KUBECONFIG is /nowhere, which cannot be used"), "{complaint}");
+    for command in [["plan", "pair/a"], ["run", "klight"]] {
+        let ended = program().args(command).env("KUBECONFIG", "/nowhere").output();
+        let complaint = text(&ended.expect("the program starts").stderr);
+        assert!(complaint.contains("KUBECONFIG is /nowhere, which cannot be used"), "{complaint}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

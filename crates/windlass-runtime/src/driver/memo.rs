@@ -53,7 +53,7 @@ impl Memo {
         }
     }
 
-    /// A text of this length was read that is not from the cache.
+    /// A text of this length was read.
     pub(super) fn received(&self, length: usize) {
         self.length.fetch_add(length, Ordering::Relaxed);
     }
