@@ -22,7 +22,7 @@ Tasks:
                         measure the checker against stateright, model by model; takes minutes unless --quick
   bench server [--seconds N] [--clients N] [--watchers N] [--objects N] [--quick] [--json]
                         measure the embedded server against kube-apiserver with etcd; takes minutes unless --quick
-  bench runtime [--parents N] [--clients N] [--rounds N] [--only CONTESTANT] [--quick] [--json]
+  bench runtime [--parents N] [--clients N] [--rounds N] [--only CONTESTANT] [--only-converge] [--quick] [--json]
                         measure the runtime against kube::runtime::Controller on kube-apiserver with etcd; takes minutes
   bench klight [--networks N] [--pods N] [--quick] [--json]
                         measure how klight joins pods into networks, and what a pod costs with few and many

@@ -9,6 +9,7 @@ use conformance::target::http::HttpTarget;
 use conformance::target::{Events, Session};
 use kube::CustomResourceExt;
 use two_configmaps::Pair;
+use windlass_bench_load::process::cpu_seconds;
 use windlass_bench_load::{all, get, with_body};
 
 const JSON: &str = "application/json";
@@ -37,6 +38,12 @@ impl Cluster {
 
     pub(crate) fn kubeconfig(&self) -> PathBuf {
         self.kubernetes.kubeconfig()
+    }
+
+    /// The seconds that the API server and etcd have computed.
+    pub(crate) fn cpu_seconds(&self) -> Result<f64> {
+        let (server, etcd) = self.kubernetes.process_ids();
+        Ok(cpu_seconds(server)? + cpu_seconds(etcd)?)
     }
 
     /// Makes a namespace with so many pairs.

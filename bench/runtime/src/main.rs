@@ -47,6 +47,9 @@ struct Arguments {
     /// Only these contestants; may be given several times.
     #[arg(long, value_name = "CONTESTANT")]
     only: Vec<Contestant>,
+    /// Ends each measurement when all parents are ready: nothing is touched, and nothing started again.
+    #[arg(long)]
+    only_converge: bool,
     /// The result as JSON.
     #[arg(long)]
     json: bool,
@@ -82,21 +85,25 @@ fn main() -> Result<ExitCode> {
             let namespace = |name: &str| format!("{name}-{parents}-{round}");
             let bare = |moment: &str| {
                 eprintln!("{parents} parents: a bare client");
-                rounds::bare(&cluster, &namespace(&format!("bare-{moment}")), *parents, arguments.clients)
+                let namespace = namespace(&format!("bare-{moment}"));
+                let figures = rounds::bare(&cluster, &namespace, *parents, arguments.clients)?;
+                eprintln!("  {}", result::bare_in_short(&figures, *parents));
+                anyhow::Ok(figures)
             };
-            let before = bare("before")?;
-            let mut rate = before;
+            let mut bare_figures = vec![bare("before")?];
             for contestant in contestants.iter().copied() {
                 eprintln!("{parents} parents: {}", contestant.name());
                 let namespace = namespace(&contestant.name().replace(", ", "-"));
-                let figures = rounds::measure(&cluster, contestant, &namespace, *parents, arguments.clients)?;
+                let measure = if arguments.only_converge { rounds::converge } else { rounds::measure };
+                let figures = measure(&cluster, contestant, &namespace, *parents, arguments.clients)?;
+                eprintln!("  {}", result::in_short(&figures, *parents));
                 results.round(*parents, contestant, figures);
                 if contestant == Contestant::Windlass {
                     // Before and after, so that neither of the two always has the younger server.
-                    rate = f64::midpoint(before, bare("after")?);
+                    bare_figures.push(bare("after")?);
                 }
             }
-            results.bare(*parents, rate);
+            results.bare(*parents, &bare_figures);
         }
     }
     print!("{}", if arguments.json { results.json() } else { results.table() });

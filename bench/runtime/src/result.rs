@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use crate::controllers::Contestant;
-use crate::rounds::Figures;
+use crate::rounds::{BareFigures, Figures};
 
 /// Two outputs and a status.
 const MOST_WRITES: f64 = 3.1;
@@ -15,7 +15,8 @@ const MOST_OF_PEER_CPU: f64 = 0.5;
 /// Everything that was measured.
 #[derive(Default)]
 pub(crate) struct Results {
-    bare: Vec<(u64, f64)>,
+    /// The means of each round.
+    bare: Vec<(u64, BareFigures)>,
     rounds: Vec<(u64, Contestant, Figures)>,
 }
 
@@ -29,12 +30,17 @@ struct Column {
 /// The number of the column with the rate.
 const RATE: usize = 1;
 
-const COLUMNS: [Column; 12] = [
+const COLUMNS: [Column; 13] = [
     Column { name: "seconds", digits: 2, of: |figures, _| figures.seconds },
     Column { name: "needed writes/s", digits: 0, of: |figures, parents| 3.0 * parents / figures.seconds },
     Column { name: "writes/parent", digits: 2, of: |figures, parents| figures.requests.writes / parents },
     Column { name: "reads/parent", digits: 2, of: |figures, parents| figures.requests.reads / parents },
     Column { name: "CPU ms/parent", digits: 3, of: |figures, parents| figures.cpu_seconds * 1e3 / parents },
+    Column {
+        name: "server CPU ms",
+        digits: 2,
+        of: |figures, parents| figures.server_cpu_seconds * 1e3 / parents,
+    },
     Column { name: "peak MiB", digits: 1, of: |figures, _| figures.peak_mebibytes },
     Column { name: "touch: writes", digits: 0, of: |figures, _| figures.touched.writes },
     Column { name: "CPU ms", digits: 0, of: |figures, _| figures.touched.cpu_seconds * 1e3 },
@@ -45,8 +51,14 @@ const COLUMNS: [Column; 12] = [
 ];
 
 impl Results {
-    pub(crate) fn bare(&mut self, parents: u64, rate: f64) {
-        self.bare.push((parents, rate));
+    /// Adds what the bare client showed in one round.
+    pub(crate) fn bare(&mut self, parents: u64, figures: &[BareFigures]) {
+        let mean = |of: fn(&BareFigures) -> f64| figures.iter().map(of).sum::<f64>() / figures.len() as f64;
+        let means = BareFigures {
+            writes_per_second: mean(|figures| figures.writes_per_second),
+            server_cpu_seconds: mean(|figures| figures.server_cpu_seconds),
+        };
+        self.bare.push((parents, means));
     }
 
     pub(crate) fn round(&mut self, parents: u64, contestant: Contestant, figures: Figures) {
@@ -66,17 +78,25 @@ impl Results {
         Contestant::ALL.into_iter().filter(measured).collect()
     }
 
+    /// The rounds of the bare client with so many parents.
+    fn bare_rounds(&self, parents: u64) -> impl Iterator<Item = &BareFigures> {
+        self.bare.iter().filter(move |(size, _)| *size == parents).map(|(_, figures)| figures)
+    }
+
     fn bare_rate(&self, parents: u64) -> f64 {
-        median(self.bare.iter().filter(|(size, _)| *size == parents).map(|(_, rate)| *rate))
+        median(self.bare_rounds(parents).map(|figures| figures.writes_per_second))
+    }
+
+    fn bare_server_milliseconds(&self, parents: u64) -> f64 {
+        median(self.bare_rounds(parents).map(|figures| figures.server_cpu_seconds)) * 1e3 / parents as f64
     }
 
     /// Our rate, of that of the bare client in the same round: a machine is not equally fast at all times.
     fn share_of_bare_rate(&self, parents: u64) -> f64 {
-        let bare = self.bare.iter().filter(|(size, _)| *size == parents).map(|(_, rate)| *rate);
         let ours =
             self.rounds.iter().filter(|(size, who, _)| (*size, *who) == (parents, Contestant::Windlass));
         let ours = ours.map(|(_, _, figures)| (COLUMNS[RATE].of)(figures, parents as f64));
-        median(ours.zip(bare).map(|(ours, bare)| ours / bare))
+        median(ours.zip(self.bare_rounds(parents)).map(|(ours, bare)| ours / bare.writes_per_second))
     }
 
     fn figure(&self, parents: u64, contestant: Contestant, column: &Column) -> f64 {
@@ -88,12 +108,16 @@ impl Results {
         let mut text =
             "two ConfigMaps and a status for each parent, on kube-apiserver with etcd\n".to_owned();
         for parents in self.sizes() {
-            let rounds = match self.bare.iter().filter(|(size, _)| *size == parents).count() {
+            let rounds = match self.bare_rounds(parents).count() {
                 1 => "one round".to_owned(),
                 rounds => format!("median of {rounds} rounds"),
             };
             let rate = self.bare_rate(parents);
-            let _ = writeln!(text, "\n{parents} parents, {rounds}; a bare client: {rate:.0} writes/s");
+            let server = self.bare_server_milliseconds(parents);
+            let _ = writeln!(
+                text,
+                "\n{parents} parents, {rounds}; a bare client: {rate:.0} writes/s, server CPU {server:.2} ms/parent"
+            );
             let _ = write!(text, "{:16}", "");
             for column in &COLUMNS {
                 let _ = write!(text, " {:>15}", column.name);
@@ -103,7 +127,11 @@ impl Results {
                 let _ = write!(text, "{:16}", contestant.name());
                 for column in &COLUMNS {
                     let figure = self.figure(parents, contestant, column);
-                    let _ = write!(text, " {figure:>15.*}", column.digits);
+                    let _ = if figure.is_nan() {
+                        write!(text, " {:>15}", "-")
+                    } else {
+                        write!(text, " {figure:>15.*}", column.digits)
+                    };
                 }
                 text.push('\n');
             }
@@ -140,6 +168,7 @@ impl Results {
                     .collect();
                 json!({
                     "parents": parents, "bare_writes_per_second": self.bare_rate(parents),
+                    "bare_server_cpu_ms_per_parent": self.bare_server_milliseconds(parents),
                     "contestants": contestants, "bars": bars,
                 })
             })
@@ -152,14 +181,14 @@ impl Results {
         if self.contestants().len() < Contestant::ALL.len() {
             return Vec::new();
         }
-        let [_, _, writes, _, cpu, memory, touch, _, restart, _, resync, _] = &COLUMNS;
+        let [_, _, writes, _, cpu, _, memory, touch, _, restart, _, resync, _] = &COLUMNS;
         let ours = |column: &Column| self.figure(parents, Contestant::Windlass, column);
         // Against each figure the peer that does better.
         let theirs = |column: &Column| {
             let peers = [Contestant::KubeRs, Contestant::KubeRsTuned];
             peers.map(|peer| self.figure(parents, peer, column)).into_iter().fold(f64::INFINITY, f64::min)
         };
-        vec![
+        let mut bars = vec![
             Bar::at_most("writes per parent", ours(writes), MOST_WRITES),
             Bar::at_least(
                 "share of the bare client's rate",
@@ -176,8 +205,28 @@ impl Results {
             Bar::at_most("writes on a touch", ours(touch), 0.0),
             Bar::at_most("writes on a restart", ours(restart), 0.0),
             Bar::at_most("writes on a resync", ours(resync), 0.0),
-        ]
+        ];
+        bars.retain(|bar| !bar.figure.is_nan());
+        bars
     }
+}
+
+/// A line about a measurement of the bare client.
+pub(crate) fn bare_in_short(figures: &BareFigures, parents: u64) -> String {
+    let server = figures.server_cpu_seconds * 1e3 / parents as f64;
+    format!("{:.0} writes/s; CPU per parent: server {server:.2} ms", figures.writes_per_second)
+}
+
+/// A line about a measurement of a contestant.
+pub(crate) fn in_short(figures: &Figures, parents: u64) -> String {
+    let parents = parents as f64;
+    let milliseconds = |seconds: f64| seconds * 1e3 / parents;
+    format!(
+        "{:.0} writes/s; CPU per parent: server {:.2} ms, controller {:.2} ms",
+        (COLUMNS[RATE].of)(figures, parents),
+        milliseconds(figures.server_cpu_seconds),
+        milliseconds(figures.cpu_seconds),
+    )
 }
 
 struct Bar {

@@ -1,5 +1,6 @@
 //! One round: a contestant converges, is touched, is started again, and looks at everything again after a while.
 
+use std::collections::BTreeMap;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -23,10 +24,19 @@ pub(crate) struct Figures {
     /// Until nothing more was sent.
     pub(crate) requests: Requests,
     pub(crate) cpu_seconds: f64,
+    /// What the API server and etcd computed until every parent was ready.
+    pub(crate) server_cpu_seconds: f64,
     pub(crate) peak_mebibytes: f64,
     pub(crate) touched: Cost,
     pub(crate) restarted: Cost,
     pub(crate) resynced: Cost,
+}
+
+/// What the bare client showed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BareFigures {
+    pub(crate) writes_per_second: f64,
+    pub(crate) server_cpu_seconds: f64,
 }
 
 /// What something cost that changes nothing.
@@ -36,7 +46,11 @@ pub(crate) struct Cost {
     pub(crate) cpu_seconds: f64,
 }
 
-/// Measures a contestant in a namespace of its own.
+impl Cost {
+    const NOT_MEASURED: Cost = Cost { writes: f64::NAN, cpu_seconds: f64::NAN };
+}
+
+/// Measures a contestant in a namespace of its own, from its start until it is started again.
 pub(crate) fn measure(
     cluster: &Cluster,
     contestant: Contestant,
@@ -44,21 +58,12 @@ pub(crate) fn measure(
     parents: u64,
     clients: usize,
 ) -> Result<Figures> {
-    cluster.prepare(namespace, parents, clients)?;
-    let before = Requests::so_far(&cluster.target)?;
-    let readiness = cluster.readiness(namespace)?;
-    let started = Instant::now();
-    let process = Process::start(contestant, &cluster.kubeconfig(), namespace, None)?;
-    readiness.wait(parents)?;
-    let seconds = started.elapsed().as_secs_f64();
-    let cpu_seconds = process.settle()?;
-    let requests = Requests::so_far(&cluster.target)?.since(before);
-    let peak_mebibytes = process.peak_mebibytes()?;
+    let (process, figures) = converging(cluster, contestant, namespace, parents, clients)?;
 
     let before = Requests::so_far(&cluster.target)?;
     cluster.touch(namespace, parents, clients)?;
     let touched = Cost {
-        cpu_seconds: process.settle()? - cpu_seconds,
+        cpu_seconds: process.settle()? - figures.cpu_seconds,
         writes: Requests::so_far(&cluster.target)?.since(before).writes - parents as f64,
     };
     process.terminate()?;
@@ -74,7 +79,51 @@ pub(crate) fn measure(
     process.terminate()?;
 
     let resynced = resync(cluster, contestant, namespace, settled_after)?;
-    Ok(Figures { seconds, requests, cpu_seconds, peak_mebibytes, touched, restarted, resynced })
+    Ok(Figures { touched, restarted, resynced, ..figures })
+}
+
+/// Measures a contestant until every parent is ready, and no further.
+pub(crate) fn converge(
+    cluster: &Cluster,
+    contestant: Contestant,
+    namespace: &str,
+    parents: u64,
+    clients: usize,
+) -> Result<Figures> {
+    let (process, figures) = converging(cluster, contestant, namespace, parents, clients)?;
+    process.terminate()?;
+    Ok(figures)
+}
+
+/// Starts a contestant, and waits until nothing is left to do for it.
+fn converging(
+    cluster: &Cluster,
+    contestant: Contestant,
+    namespace: &str,
+    parents: u64,
+    clients: usize,
+) -> Result<(Process, Figures)> {
+    cluster.prepare(namespace, parents, clients)?;
+    let before = Requests::so_far(&cluster.target)?;
+    let readiness = cluster.readiness(namespace)?;
+    let server_used = cluster.cpu_seconds()?;
+    let started = Instant::now();
+    let process = Process::start(contestant, &cluster.kubeconfig(), namespace, None)?;
+    readiness.wait(parents)?;
+    let seconds = started.elapsed().as_secs_f64();
+    let server_cpu_seconds = cluster.cpu_seconds()? - server_used;
+    let cpu_seconds = process.settle()?;
+    let figures = Figures {
+        seconds,
+        requests: Requests::so_far(&cluster.target)?.since(before),
+        cpu_seconds,
+        server_cpu_seconds,
+        peak_mebibytes: process.peak_mebibytes()?,
+        touched: Cost::NOT_MEASURED,
+        restarted: Cost::NOT_MEASURED,
+        resynced: Cost::NOT_MEASURED,
+    };
+    Ok((process, figures))
 }
 
 /// Measures the first time that a contestant looks at everything again, long after it has settled.
@@ -100,11 +149,11 @@ fn resync(
     Ok(cost)
 }
 
-/// Sends the writes that a controller needs, from clients that know everything, and returns how many were answered in
-/// a second.
-pub(crate) fn bare(cluster: &Cluster, namespace: &str, parents: u64, clients: usize) -> Result<f64> {
+/// Sends the writes that a controller needs, from clients that know everything.
+pub(crate) fn bare(cluster: &Cluster, namespace: &str, parents: u64, clients: usize) -> Result<BareFigures> {
     cluster.prepare(namespace, parents, clients)?;
-    let uids = uids(cluster, namespace)?;
+    let known = known(cluster, namespace)?;
+    let server_used = cluster.cpu_seconds()?;
     let started = Instant::now();
     let maps = format!("/api/v1/namespaces/{namespace}/configmaps");
     // One client makes all writes of a parent before it goes on to the next, as a worker does.
@@ -119,16 +168,16 @@ pub(crate) fn bare(cluster: &Cluster, namespace: &str, parents: u64, clients: us
                 if number >= parents {
                     return Ok(());
                 }
-                let parent = name(number);
-                let uid = uids.get(&parent).context("every parent has a uid")?;
+                let parent = known.get(&name(number)).context("every parent is listed")?;
+                let name = &parent.name;
                 for suffix in ["cm1", "cm2"] {
-                    let path = format!("{maps}/{parent}-{suffix}?fieldManager=bare&force=true");
-                    let body = config_map(&parent, suffix, uid);
+                    let path = format!("{maps}/{name}-{suffix}?fieldManager=windlass-two-configmaps");
+                    let body = config_map(namespace, parent, suffix);
                     let answer = session.send(&with_body("PATCH", path, APPLY, body))?;
                     anyhow::ensure!(answer.code < 300, "{}", answer.text());
                 }
-                let path = format!("{}/{parent}/status", pairs(namespace));
-                let answer = session.send(&with_body("PATCH", path, MERGE, status(&parent)))?;
+                let path = format!("{}/{name}/status?fieldManager=windlass-two-configmaps", pairs(namespace));
+                let answer = session.send(&with_body("PATCH", path, MERGE, status(namespace, parent)))?;
                 anyhow::ensure!(answer.code < 300, "{}", answer.text());
             }
         };
@@ -138,38 +187,55 @@ pub(crate) fn bare(cluster: &Cluster, namespace: &str, parents: u64, clients: us
         }
         ready.join().map_err(|_| anyhow::anyhow!("the watch panicked"))?
     })?;
-    Ok(3.0 * parents as f64 / started.elapsed().as_secs_f64())
+    Ok(BareFigures {
+        writes_per_second: 3.0 * parents as f64 / started.elapsed().as_secs_f64(),
+        server_cpu_seconds: cluster.cpu_seconds()? - server_used,
+    })
 }
 
-fn uids(cluster: &Cluster, namespace: &str) -> Result<std::collections::BTreeMap<String, String>> {
+/// What the bare client needs to know of a parent.
+struct Known {
+    name: String,
+    uid: String,
+    version: String,
+}
+
+fn known(cluster: &Cluster, namespace: &str) -> Result<BTreeMap<String, Known>> {
     let list = cluster.target.get(&pairs(namespace))?.value().context("a list")?;
     let items = list["items"].as_array().context("items")?;
-    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
-    Ok(items.iter().map(|item| (text(&item["metadata"]["name"]), text(&item["metadata"]["uid"]))).collect())
+    let known = items.iter().map(|item| {
+        let text = |field: &str| item["metadata"][field].as_str().unwrap_or_default().to_owned();
+        (text("name"), Known { name: text("name"), uid: text("uid"), version: text("resourceVersion") })
+    });
+    Ok(known.collect())
 }
 
-fn config_map(parent: &str, suffix: &str, uid: &str) -> String {
+/// What Windlass applies, to the letter.
+fn config_map(namespace: &str, parent: &Known, suffix: &str) -> String {
+    let Known { name, uid, .. } = parent;
     format!(
-        r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{parent}-{suffix}","labels":{{"windlass.dev/controller":"two-configmaps","windlass.dev/owner":"{parent}"}},"ownerReferences":[{{"apiVersion":"example.windlass.dev/v1","kind":"Pair","name":"{parent}","uid":"{uid}","controller":true,"blockOwnerDeletion":true}}]}},"data":{{"value":"hello"}}}}"#
+        r#"{{"apiVersion":"v1","data":{{"value":"hello"}},"kind":"ConfigMap","metadata":{{"labels":{{"windlass.dev/controller":"two-configmaps","windlass.dev/owner":"{namespace}.{name}"}},"name":"{name}-{suffix}","namespace":"{namespace}","ownerReferences":[{{"apiVersion":"example.windlass.dev/v1","blockOwnerDeletion":true,"controller":true,"kind":"Pair","name":"{name}","uid":"{uid}"}}]}}}}"#
     )
 }
 
-fn status(parent: &str) -> String {
-    let condition = |kind: &str| {
+/// What Windlass writes into the status, but for the time, and for the uids of the outputs, which are those of the parent.
+fn status(namespace: &str, parent: &Known) -> String {
+    let Known { name, uid, version } = parent;
+    let condition = |kind: &str, reason: &str, message: &str| {
         format!(
-            r#"{{"type":"{kind}","status":"True","reason":"Done","message":"","observedGeneration":1,"lastTransitionTime":"2026-01-01T00:00:00Z"}}"#
+            r#"{{"lastTransitionTime":"2026-01-01T00:00:00Z","message":"{message}","observedGeneration":1,"reason":"{reason}","status":"True","type":"{kind}"}}"#
         )
     };
     let output = |suffix: &str| {
         format!(
-            r#"{{"apiVersion":"v1","kind":"ConfigMap","resource":"configmaps","name":"{parent}-{suffix}"}}"#
+            r#"{{"apiVersion":"v1","kind":"ConfigMap","name":"{name}-{suffix}","namespace":"{namespace}","resource":"configmaps","uid":"{uid}"}}"#
         )
     };
     format!(
-        r#"{{"status":{{"observedGeneration":1,"conditions":[{},{},{}],"controllers":[{{"name":"two-configmaps","observedGeneration":1,"ready":true,"conditions":["FirstReady","SecondReady"],"outputs":[{},{}]}}]}}}}"#,
-        condition("FirstReady"),
-        condition("SecondReady"),
-        condition("Ready"),
+        r#"{{"metadata":{{"resourceVersion":"{version}"}},"status":{{"conditions":[{},{},{}],"controllers":[{{"conditions":["FirstReady","SecondReady"],"name":"two-configmaps","observedGeneration":1,"outputs":[{},{}],"ready":true}}],"observedGeneration":1}}}}"#,
+        condition("FirstReady", "Done", "First is done"),
+        condition("SecondReady", "Done", "Second is done"),
+        condition("Ready", "AllDone", "All states are done"),
         output("cm1"),
         output("cm2"),
     )
