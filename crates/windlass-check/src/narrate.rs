@@ -191,7 +191,7 @@ impl Story<'_> {
         let parts = self.world.parts();
         let host = parts.hosts.get(self.before[HOSTS + place.process()]);
         let active = &host.active[usize::from(place.active)];
-        (parts.jobs.get(active.job).target.to_string(), parts.steps.node(active.node).state.clone())
+        (parts.jobs.get(active.job).target.to_string(), parts.steps.node(active.node).state.to_owned())
     }
 
     fn ask_at(&mut self, place: Place) -> String {

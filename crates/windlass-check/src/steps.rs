@@ -24,7 +24,7 @@ pub(crate) struct Node {
     before: Option<(u32, Box<[u32]>)>,
     job: Arc<Job>,
     /// The state that runs at this point.
-    pub(crate) state: String,
+    pub(crate) state: &'static str,
     pub(crate) next: NodeNext,
 }
 
@@ -121,7 +121,7 @@ impl Steps {
             if again != next {
                 next = NodeNext::Bug(Arc::new(self.not_deterministic(
                     &job,
-                    &state,
+                    state,
                     shown(&next, asks),
                     shown(&again, asks),
                 )));
@@ -138,7 +138,7 @@ impl Steps {
         job: &Job,
         asks: &mut Interner<Ask>,
         answers: &Interner<Answer>,
-    ) -> (String, NodeNext) {
+    ) -> (&'static str, NodeNext) {
         self.executions += 1;
         let mut coroutine = self.controllers[job.controller].reconcile(&job.target, job.create_missing);
         let mut given: Vec<Answer> = Vec::new();
@@ -148,7 +148,7 @@ impl Steps {
             let remembered = &self.node(node).next;
             if now != *remembered {
                 let (first, second) = (shown(remembered, asks), shown(&now, asks));
-                let bug = self.not_deterministic(job, &coroutine.state(), first, second);
+                let bug = self.not_deterministic(job, coroutine.state(), first, second);
                 return (coroutine.state(), NodeNext::Bug(Arc::new(bug)));
             }
             given = answered.iter().map(|answer| (**answers.get(*answer)).clone()).collect();

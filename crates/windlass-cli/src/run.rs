@@ -8,9 +8,9 @@ use anyhow::Context;
 use clap::Args;
 use web_app::{Dns, HttpDns};
 use windlass_klight::network::{LightpeerClient, LightpeerSettings, Lightpeers};
-use windlass_runtime::Manager;
 use windlass_runtime::operations::leader::{LeaderSettings, Timing};
 use windlass_runtime::operations::telemetry::Telemetry;
+use windlass_runtime::{DEFAULT_WORKERS, Manager};
 
 use crate::{controllers, logs};
 
@@ -36,7 +36,7 @@ pub(crate) struct RunArguments {
     #[arg(long, conflicts_with = "namespace")]
     all_namespaces: bool,
     /// So many reconciles of each controller at a time.
-    #[arg(long, value_name = "NUMBER", default_value_t = 16)]
+    #[arg(long, value_name = "NUMBER", default_value_t = DEFAULT_WORKERS)]
     workers: usize,
     /// Serve /metrics, /healthz and /readyz here.
     #[arg(long, value_name = "ADDRESS:PORT")]

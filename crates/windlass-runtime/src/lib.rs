@@ -30,7 +30,7 @@ mod worker;
 pub use api::Api;
 pub use driver::ContestSettings;
 pub use handle::Handle;
-pub use manager::Manager;
+pub use manager::{DEFAULT_WORKERS, Manager};
 pub use ownership::{Everything, Ownership};
 pub use plan::{Plan, PlanError, PlannedAction, PlannedChange, Planner, plan};
 pub use recorder::{RecorderSettings, SaveError};

@@ -61,11 +61,33 @@ impl Ask {
 
     /// Whether an answer is of the kind that this asks for.
     pub fn fits(&self, answer: &Answer) -> bool {
-        matches!(
-            (self, answer),
-            (Ask::Api { .. }, Answer::Api(_))
-                | (Ask::Call { .. }, Answer::Call(_))
-                | (Ask::Now, Answer::Now(_))
-        )
+        self.kind().fits(answer)
+    }
+
+    pub(crate) fn kind(&self) -> AskKind {
+        match self {
+            Ask::Api { .. } => AskKind::Api,
+            Ask::Call { .. } => AskKind::Call,
+            Ask::Now => AskKind::Now,
+        }
+    }
+}
+
+/// Which kind of thing is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AskKind {
+    Api,
+    Call,
+    Now,
+}
+
+impl AskKind {
+    pub(crate) fn fits(self, answer: &Answer) -> bool {
+        let kind = match answer {
+            Answer::Api(_) => AskKind::Api,
+            Answer::Call(_) => AskKind::Call,
+            Answer::Now(_) => AskKind::Now,
+        };
+        self == kind
     }
 }

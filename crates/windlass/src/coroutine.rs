@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use crate::ask::{Answer, Ask};
+use crate::ask::{Answer, Ask, AskKind};
 use crate::bug::Bug;
 
 /// A running reconcile. Nothing happens in it but between a call of [`Coroutine::resume`] and its return.
@@ -61,18 +61,18 @@ impl<T> Coroutine<T> {
     }
 
     /// The state that is running.
-    pub fn state(&self) -> String {
+    pub fn state(&self) -> &'static str {
         self.slot.state()
     }
 
     fn foreign_await(&self) -> Bug {
-        Bug::ForeignAwait { controller: self.controller.clone(), state: self.state() }
+        Bug::ForeignAwait { controller: self.controller.clone(), state: self.state().to_owned() }
     }
 
     fn panicked(&self, panic: &(dyn Any + Send)) -> Bug {
         Bug::Panicked {
             controller: self.controller.clone(),
-            state: self.state(),
+            state: self.state().to_owned(),
             message: panic_message(panic),
         }
     }
@@ -92,9 +92,17 @@ pub(crate) struct Slot(Arc<Mutex<Exchange>>);
 #[derive(Default)]
 struct Exchange {
     next_id: u64,
-    waiting: Vec<(u64, Ask)>,
+    waiting: Vec<Waiting>,
     answered: BTreeMap<u64, Answer>,
     state: &'static str,
+}
+
+/// An ask that is not answered yet.
+struct Waiting {
+    id: u64,
+    kind: AskKind,
+    /// Until whoever drives the coroutine takes it.
+    ask: Option<Ask>,
 }
 
 impl Slot {
@@ -108,8 +116,8 @@ impl Slot {
         self.exchange().state = state;
     }
 
-    pub(crate) fn state(&self) -> String {
-        self.exchange().state.to_owned()
+    pub(crate) fn state(&self) -> &'static str {
+        self.exchange().state
     }
 
     /// Whether an answer is awaited.
@@ -117,8 +125,9 @@ impl Slot {
         !self.exchange().waiting.is_empty()
     }
 
+    /// Takes what is asked for now.
     fn asks(&self) -> Vec<Ask> {
-        self.exchange().waiting.iter().map(|(_, ask)| ask.clone()).collect()
+        self.exchange().waiting.iter_mut().filter_map(|waiting| waiting.ask.take()).collect()
     }
 
     fn answer(&self, answers: Vec<Answer>) {
@@ -129,8 +138,8 @@ impl Slot {
             answers.len(),
             "a driver must answer every ask of a step, and nothing else"
         );
-        for ((id, ask), answer) in waiting.into_iter().zip(answers) {
-            assert!(ask.fits(&answer), "a driver answered {ask:?} with {answer:?}");
+        for (Waiting { id, kind, .. }, answer) in waiting.into_iter().zip(answers) {
+            assert!(kind.fits(&answer), "a driver answered {kind:?} with {answer:?}");
             exchange.answered.insert(id, answer);
         }
     }
@@ -163,7 +172,7 @@ impl Future for Asking {
             Progress::NotAsked(ask) => {
                 let id = exchange.next_id;
                 exchange.next_id += 1;
-                exchange.waiting.push((id, *ask));
+                exchange.waiting.push(Waiting { id, kind: ask.kind(), ask: Some(*ask) });
                 this.progress = Progress::Waiting(id);
                 Poll::Pending
             }
@@ -184,7 +193,7 @@ impl Drop for Asking {
     fn drop(&mut self) {
         if let Progress::Waiting(id) = self.progress {
             let mut exchange = self.slot.exchange();
-            exchange.waiting.retain(|(waiting, _)| *waiting != id);
+            exchange.waiting.retain(|waiting| waiting.id != id);
             exchange.answered.remove(&id);
         }
     }

@@ -333,7 +333,7 @@ impl Io {
         self.slot.enter(state);
     }
 
-    pub(crate) fn state(&self) -> String {
+    pub(crate) fn state(&self) -> &'static str {
         self.slot.state()
     }
 

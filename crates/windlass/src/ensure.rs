@@ -27,7 +27,7 @@ pub(crate) async fn apply(
     if ensured.iter().any(|known| known.same_object(&record)) {
         return Err(End::bug(Bug::OutputTwice {
             controller: ledger.declaration.name.clone(),
-            state: ledger.io.state(),
+            state: ledger.io.state().to_owned(),
             output: shown(&output.kind, &place),
         }));
     }
@@ -98,7 +98,7 @@ fn check_declared(ledger: &Ledger, output: &Output) -> Result<(), Bug> {
     };
     Err(Bug::UndeclaredOutput {
         controller: declaration.name.clone(),
-        state: ledger.io.state(),
+        state: ledger.io.state().to_owned(),
         output: shown(&output.kind, &output.place(&target)),
         remedy,
     })

@@ -111,11 +111,7 @@ impl Output {
             object::set_meta(&mut body, "namespace", place.namespace.as_str());
         }
         if self.is_owned(declaration, &target) {
-            object::set_meta(
-                &mut body,
-                "ownerReferences",
-                json!([self.owner_reference(declaration, parent)]),
-            );
+            object::set_meta(&mut body, "ownerReferences", vec![self.owner_reference(declaration, parent)]);
         } else {
             set_entry(&mut body, "annotations", OWNER_ANNOTATION, &declaration.owner_annotation(&target));
         }

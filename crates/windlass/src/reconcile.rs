@@ -63,16 +63,16 @@ impl Ledger {
             Some(known) => *known = output.clone(),
             None => self.record.outputs.push(output.clone()),
         }
-        let status = json!({ "controllers": with_record(&self.parent, &self.record) });
+        let mut status = json!({});
+        status["controllers"] = with_record(&self.parent, &self.record);
         self.write_status(status).await
     }
 
     /// Replaces fields of the status, if nobody has changed the parent since it was read.
     pub(crate) async fn write_status(&mut self, fields: Value) -> Result<(), Error> {
-        let patch = json!({
-            "metadata": { "resourceVersion": object::resource_version(&self.parent) },
-            "status": fields,
-        });
+        let mut patch = json!({ "metadata": { "resourceVersion": object::resource_version(&self.parent) } });
+        // Moved, where `json!` would copy it.
+        patch["status"] = fields;
         let target = self.target();
         self.parent = self.io.merge(&self.declaration.parent, &target, Some("status"), patch).await?;
         if raw_record(&self.parent, &self.declaration.name).is_some() {

@@ -134,7 +134,7 @@ pub(crate) async fn run_machine<M: Machine>(machine: &M, ledger: &mut Ledger, de
     loop {
         let index = state.index();
         cx.io().enter(graph.get(index).map_or("?", |state| state.name));
-        let controller = ledger.declaration.name.clone();
+        let controller = &ledger.declaration.name;
         let outcome = Guarded { controller, io: cx.io(), state: Box::pin(machine.run(state, &cx)) }.await;
         run.events.extend(cx.take_events());
         run.report.extend(cx.take_report());
@@ -165,7 +165,7 @@ pub(crate) async fn run_machine<M: Machine>(machine: &M, ledger: &mut Ledger, de
 
 /// Polls a state so that its mistakes end the state and not the reconcile: the status can still say so.
 struct Guarded<'a, F> {
-    controller: String,
+    controller: &'a str,
     io: &'a Io,
     state: Pin<Box<F>>,
 }
@@ -175,13 +175,16 @@ impl<F: Future> Future for Guarded<'_, F> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let polled = catch_unwind(AssertUnwindSafe(|| self.state.as_mut().poll(context)));
-        let (controller, state) = (self.controller.clone(), self.io.state());
+        let place = || (self.controller.to_owned(), self.io.state().to_owned());
         match polled {
             Ok(Poll::Ready(output)) => Poll::Ready(Ok(output)),
             Ok(Poll::Pending) if self.io.is_waiting() => Poll::Pending,
-            Ok(Poll::Pending) => Poll::Ready(Err(Bug::ForeignAwait { controller, state })),
+            Ok(Poll::Pending) => {
+                let (controller, state) = place();
+                Poll::Ready(Err(Bug::ForeignAwait { controller, state }))
+            }
             Err(panic) => {
-                let message = panic_message(panic.as_ref());
+                let ((controller, state), message) = (place(), panic_message(panic.as_ref()));
                 Poll::Ready(Err(Bug::Panicked { controller, state, message }))
             }
         }

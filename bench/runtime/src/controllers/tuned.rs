@@ -14,11 +14,9 @@ use kube::runtime::{Controller, PredicateConfig, WatchStreamExt, predicates, wat
 use kube::{Client, ResourceExt};
 use serde_json::json;
 use two_configmaps::Pair;
+use windlass_runtime::DEFAULT_WORKERS;
 
 use super::peer::{MANAGER, config_maps, look_again, status};
-
-/// As many reconciles at a time as Windlass has.
-const CONCURRENCY: u16 = 16;
 
 struct Known {
     client: Client,
@@ -27,6 +25,8 @@ struct Known {
 }
 
 pub(super) async fn run(client: Client, namespace: &str, resync: Option<Duration>) -> Result<()> {
+    // As many reconciles at a time as Windlass has.
+    let concurrency = u16::try_from(DEFAULT_WORKERS)?;
     let (pair_store, pair_writer) = reflector::store();
     let (map_store, map_writer) = reflector::store();
     let pairs: Api<Pair> = Api::namespaced(client.clone(), namespace);
@@ -41,7 +41,7 @@ pub(super) async fn run(client: Client, namespace: &str, resync: Option<Duration
         watcher(maps, watcher::Config::default()).default_backoff().reflect(map_writer).touched_objects();
     let known = Arc::new(Known { client, maps: map_store, resync });
     Controller::for_stream(pairs, pair_store)
-        .with_config(Config::default().concurrency(CONCURRENCY))
+        .with_config(Config::default().concurrency(concurrency))
         .owns_stream(maps)
         .shutdown_on_signal()
         .run(reconcile, |_, _, _| Action::requeue(Duration::from_secs(1)), known)

@@ -403,7 +403,7 @@ impl Parts {
 
     fn note_crash(&mut self, host: &Host) {
         for active in &host.active {
-            let running = &self.steps.node(active.node).state;
+            let running = self.steps.node(active.node).state;
             for slot in active.slots.iter().filter(|slot| slot.message != NO_MESSAGE) {
                 let ask = self.asks.get(self.messages.get(slot.message).ask);
                 self.crash_points.insert(format!("{running}: {}", crate::show::ask(ask)));

@@ -269,7 +269,7 @@ impl Parts {
             (None, found) => !matches!(found, NodeNext::Ask(_)),
         };
         if !same {
-            let state = self.steps.node(node).state.clone();
+            let state = self.steps.node(node).state;
             self.mirrors.broken.get_or_insert_with(|| format!("the code of state {state}"));
         }
     }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
+use serde_json::Value;
 use windlass::ObjectRef;
 
 use super::IndexedValues;
@@ -100,8 +101,19 @@ impl Head {
     /// # Errors
     /// When the text is no object with a name and a numeric version.
     pub(crate) fn read(text: &str, indexed: &[Box<str>]) -> Result<Self, String> {
-        let object: Object<'_> = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        let metadata = object.metadata;
+        Head::new(serde_json::from_str(text), indexed)
+    }
+
+    /// The head of an object that was read as a whole already.
+    ///
+    /// # Errors
+    /// When it is no object with a name and a numeric version.
+    pub(crate) fn of(object: &Value, indexed: &[Box<str>]) -> Result<Self, String> {
+        Head::new(Object::deserialize(object), indexed)
+    }
+
+    fn new(object: serde_json::Result<Object<'_>>, indexed: &[Box<str>]) -> Result<Self, String> {
+        let Object { kind, metadata } = object.map_err(|error| error.to_string())?;
         if metadata.name.is_empty() {
             return Err("an object has no name".to_owned());
         }
@@ -118,7 +130,7 @@ impl Head {
             uid: metadata.uid.into(),
             version,
             labels: metadata.labels.unwrap_or_default().of(indexed),
-            says_kind: object.kind.is_some(),
+            says_kind: kind.is_some(),
             is_last: metadata.deletion_timestamp.is_some() && !held,
         })
     }

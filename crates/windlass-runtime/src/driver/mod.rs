@@ -52,7 +52,7 @@ pub(crate) struct Driver {
 pub(crate) struct Driven {
     pub(crate) end: End,
     /// The states that ran, with the time that each took.
-    pub(crate) states: Vec<(String, Duration)>,
+    pub(crate) states: Vec<(&'static str, Duration)>,
     /// Everything that it asked for, and the answers: with these it can be run again.
     pub(crate) exchanges: Vec<Exchange>,
     /// The length of the texts of all objects that it was answered with.
@@ -73,7 +73,7 @@ pub(crate) enum End {
 /// One batch of asks with its answers.
 pub(crate) struct Exchange {
     /// The state that asked.
-    pub(crate) state: String,
+    pub(crate) state: &'static str,
     pub(crate) asks: Vec<Ask>,
     pub(crate) answers: Vec<Answer>,
 }

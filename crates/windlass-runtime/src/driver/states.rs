@@ -11,23 +11,23 @@ use crate::operations::spans;
 #[derive(Default)]
 pub(super) struct States {
     current: Option<State>,
-    finished: Vec<(String, Duration)>,
+    finished: Vec<(&'static str, Duration)>,
 }
 
 struct State {
-    name: String,
+    name: &'static str,
     since: Instant,
     span: Span,
 }
 
 impl States {
     /// A state runs; nothing happens if it is the one that ran before.
-    pub(super) fn enter(&mut self, name: String) {
+    pub(super) fn enter(&mut self, name: &'static str) {
         if self.current.as_ref().is_some_and(|current| current.name == name) {
             return;
         }
         self.leave();
-        let span = spans::state(&Span::current(), &name);
+        let span = spans::state(&Span::current(), name);
         self.current = Some(State { name, since: Instant::now(), span });
     }
 
@@ -37,7 +37,7 @@ impl States {
     }
 
     /// The states that ran, with the time that each took.
-    pub(super) fn finish(mut self) -> Vec<(String, Duration)> {
+    pub(super) fn finish(mut self) -> Vec<(&'static str, Duration)> {
         self.leave();
         self.finished
     }

@@ -166,5 +166,5 @@ impl Recorder {
 fn batch(exchange: &crate::driver::Exchange) -> Batch {
     let pairs = exchange.asks.iter().zip(&exchange.answers);
     let exchanges = pairs.map(|(ask, answer)| Exchange { ask: ask.clone(), answer: answer.clone() });
-    Batch { state: exchange.state.clone(), exchanges: exchanges.collect() }
+    Batch { state: exchange.state.to_owned(), exchanges: exchanges.collect() }
 }

@@ -86,7 +86,7 @@ impl<'a> Reader<'a> {
     pub(super) fn page(&self, answered: &Answered) -> Result<Page, String> {
         let text = std::str::from_utf8(&answered.body).map_err(|error| error.to_string())?;
         let raw: RawPage<'_> = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        let items = raw.items.unwrap_or_default().into_iter().map(|item| self.object(item));
+        let items = raw.items.unwrap_or_default().into_iter().map(|item| self.object(item.get()));
         Ok(Page {
             items: items.collect::<Result<_, String>>()?,
             version: version(&raw.metadata.resource_version)?,
@@ -100,12 +100,12 @@ impl<'a> Reader<'a> {
     /// When it is no event.
     pub(super) fn event(&self, line: &[u8]) -> Result<Event, String> {
         let text = std::str::from_utf8(line).map_err(|error| error.to_string())?;
+        if let Some(put) = put_as_servers_write_it(text).and_then(|object| self.put(object).ok()) {
+            return Ok(put);
+        }
         let raw: RawEvent<'_> = serde_json::from_str(text).map_err(|error| error.to_string())?;
         Ok(match &*raw.r#type {
-            "ADDED" | "MODIFIED" => {
-                let (head, text) = self.object(raw.object)?;
-                Event::Put(head, text)
-            }
+            "ADDED" | "MODIFIED" => self.put(raw.object.get())?,
             "DELETED" => Event::Deleted(self.head(raw.object.get())?),
             "BOOKMARK" => {
                 let bookmark: RawBookmark<'_> =
@@ -122,12 +122,16 @@ impl<'a> Reader<'a> {
         })
     }
 
+    fn put(&self, text: &str) -> Result<Event, String> {
+        let (head, text) = self.object(text)?;
+        Ok(Event::Put(head, text))
+    }
+
     fn head(&self, text: &str) -> Result<Head, String> {
         Head::read(text, &self.indexed)
     }
 
-    fn object(&self, raw: &RawValue) -> Result<(Head, Arc<str>), String> {
-        let text = raw.get();
+    fn object(&self, text: &str) -> Result<(Head, Arc<str>), String> {
         let head = self.head(text)?;
         if self.metadata_only {
             let whole: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
@@ -142,6 +146,14 @@ impl<'a> Reader<'a> {
         let typed = format!(r#"{{"apiVersion":"{api_version}","kind":"{kind}",{fields}"#);
         Ok((head, typed.into()))
     }
+}
+
+/// The object of an event, if the event is written as API servers write it: nearly all are, and need not be searched for
+/// their end. If there is more in it, then this is no object.
+fn put_as_servers_write_it(event: &str) -> Option<&str> {
+    let added = || event.strip_prefix(r#"{"type":"ADDED","object":"#);
+    let modified = || event.strip_prefix(r#"{"type":"MODIFIED","object":"#);
+    added().or_else(modified)?.trim_ascii_end().strip_suffix('}')
 }
 
 fn version(text: &str) -> Result<u64, String> {
@@ -185,7 +197,7 @@ mod tests {
         let raw =
             RawValue::from_string(r#"{"metadata":{"name":"a","resourceVersion":"3"},"spec":{}}"#.to_owned());
         let kind = kind();
-        let (head, text) = reader(&kind, false).object(&raw.expect("JSON")).expect("an object");
+        let (head, text) = reader(&kind, false).object(raw.expect("JSON").get()).expect("an object");
         assert_eq!(head.version, 3);
         assert_eq!(
             serde_json::from_str::<Value>(&text).expect("JSON"),
@@ -203,6 +215,12 @@ mod tests {
             read(&format!(r#"{{"type":"ADDED","object":{object}}}"#)),
             Ok(Event::Put(head, _)) if head.version == 3
         ));
+        for event in [
+            format!(r#"{{"object":{object},"type":"MODIFIED"}}"#),
+            format!(r#"{{"type":"ADDED","object":{object},"new":{{}}}}"#),
+        ] {
+            assert!(matches!(read(&event), Ok(Event::Put(head, _)) if head.version == 3), "{event}");
+        }
         assert!(matches!(
             read(&format!(r#"{{"type":"DELETED","object":{object}}}"#)),
             Ok(Event::Deleted(head)) if head.version == 3

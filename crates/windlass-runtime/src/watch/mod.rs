@@ -241,7 +241,7 @@ impl Watches {
         watches.peek()?;
         let text: Arc<str> = text.into();
         for watch in watches {
-            let head = Head::read(&text, &watch.cache.indexed()).ok()?;
+            let head = Head::of(object, &watch.cache.indexed()).ok()?;
             let change = if head.is_last {
                 watch.cache.delete_own(&head.place, Some(&head.uid))
             } else if !watch.selects(object) {

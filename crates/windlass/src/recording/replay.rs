@@ -63,7 +63,7 @@ pub fn replay(controller: &Controller, recording: &Recording) -> Replayed {
             return Replayed::Diverged {
                 batch: index + 1,
                 recorded_state: batch.state.clone(),
-                state: coroutine.state(),
+                state: coroutine.state().to_owned(),
                 difference: difference(&before, &now),
             };
         }
@@ -77,7 +77,7 @@ pub fn replay(controller: &Controller, recording: &Recording) -> Replayed {
         Step::Ask(_) if recording.end == RecordedEnd::TimedOut => RecordedEnd::TimedOut,
         Step::Ask(asks) => {
             let before = json!({ "end": recording.end });
-            let state = coroutine.state();
+            let state = coroutine.state().to_owned();
             let difference = difference(&before, &asked(&asks));
             let recorded_state = "(ended)".to_owned();
             return Replayed::Diverged { batch: count + 1, recorded_state, state, difference };

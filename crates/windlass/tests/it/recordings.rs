@@ -82,7 +82,7 @@ fn recorded(spec: serde_json::Value) -> Recording {
         answers = asks.iter().map(|ask| bench.local.perform(ask)).collect();
         let pairs = asks.into_iter().zip(answers.clone());
         let exchanges = pairs.map(|(ask, answer)| Exchange { ask, answer }).collect();
-        batches.push(Batch { state: coroutine.state(), exchanges });
+        batches.push(Batch { state: coroutine.state().to_owned(), exchanges });
     };
     Recording {
         recording: FORMAT,
