@@ -287,6 +287,14 @@ impl Check {
         self
     }
 
+    /// Switches off reductions that are not among these. What the check itself has switched off stays off: for whoever
+    /// runs a check that somebody else has written.
+    #[must_use]
+    pub fn reductions_among(mut self, allowed: Reductions) -> Self {
+        self.reductions = self.reductions.and(allowed);
+        self
+    }
+
     /// Runs the check. What is wrong is shown with as few faults as it takes, and then in as few steps.
     pub fn run(&self) -> Report {
         let subject = self.subject();

@@ -22,6 +22,16 @@ impl Reductions {
     pub fn none() -> Self {
         Reductions { versions: false, symmetry: false, partial_order: false }
     }
+
+    /// Those that others have as well.
+    #[must_use]
+    pub fn and(self, others: Reductions) -> Self {
+        Reductions {
+            versions: self.versions && others.versions,
+            symmetry: self.symmetry && others.symmetry,
+            partial_order: self.partial_order && others.partial_order,
+        }
+    }
 }
 
 impl Default for Reductions {

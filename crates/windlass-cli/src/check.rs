@@ -161,7 +161,7 @@ fn check_one(
         }
         None => {
             let check =
-                check.options(options(bundled.name, arguments, stop)).reductions(reductions(arguments));
+                check.options(options(bundled.name, arguments, stop)).reductions_among(allowed(arguments));
             let report = check.run();
             progress::clear();
             Finding::explored(bundled.name, &check, &report)
@@ -187,7 +187,7 @@ fn options(name: &'static str, arguments: &CheckArguments, stop: &Arc<AtomicBool
     }
 }
 
-fn reductions(arguments: &CheckArguments) -> Reductions {
+fn allowed(arguments: &CheckArguments) -> Reductions {
     Reductions {
         symmetry: !arguments.no_symmetry,
         partial_order: !arguments.no_partial_order,

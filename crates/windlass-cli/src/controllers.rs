@@ -5,7 +5,7 @@ use kube::CustomResourceExt;
 use serde_json::Value;
 use two_configmaps::{Pair, TwoConfigMaps};
 use web_app::{WebApp, WebApps};
-use windlass::{Controller, KindInfo};
+use windlass::Controller;
 use windlass_klight::network::{LightNetwork, LightNetworks};
 
 /// A controller that comes with the command line.
@@ -23,6 +23,17 @@ pub(crate) struct BundledController {
 impl BundledController {
     pub(crate) fn name(&self) -> &str {
         self.controller.name()
+    }
+
+    /// Whether people call its parents so: `Pair`, `pairs`, `pairs.example.windlass.dev`, `Pair.example.windlass.dev`, or by
+    /// a short name of the definition.
+    pub(crate) fn has_parents_called(&self, name: &str) -> bool {
+        let (kind, name) = (self.controller.declaration().parent(), name.to_lowercase());
+        let (plural, group) = (&kind.resource.plural, &kind.resource.group);
+        let short =
+            name.strip_suffix(group.as_str()).and_then(|name| name.strip_suffix('.')).unwrap_or(&name);
+        let mut short_names = self.definition["spec"]["names"]["shortNames"].as_array().into_iter().flatten();
+        short == kind.kind.to_lowercase() || short == plural || short_names.any(|known| known == short)
     }
 }
 
@@ -86,18 +97,8 @@ pub(crate) fn names(controllers: &[BundledController]) -> String {
     controllers.iter().map(BundledController::name).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether people call a kind so: `Pair`, `pairs`, `pairs.example.windlass.dev`, or `Pair.example.windlass.dev`.
-pub(crate) fn is_called(kind: &KindInfo, name: &str) -> bool {
-    let name = name.to_lowercase();
-    let (singular, plural, group) = (kind.kind.to_lowercase(), &kind.resource.plural, &kind.resource.group);
-    let short = name.strip_suffix(group.as_str()).and_then(|name| name.strip_suffix('.')).unwrap_or(&name);
-    short == singular || short == plural
-}
-
 #[cfg(test)]
 mod tests {
-    use windlass::Kind;
-
     use super::*;
 
     #[test]
@@ -114,12 +115,13 @@ mod tests {
 
     #[test]
     fn kinds_are_known_by_what_people_call_them() {
-        let kind = two_configmaps::Pair::kind_info();
+        let pairs = by_name("two-configmaps").expect("it is there");
         for name in ["Pair", "pair", "pairs", "pairs.example.windlass.dev", "Pair.example.windlass.dev"] {
-            assert!(is_called(&kind, name), "{name}");
+            assert!(pairs.has_parents_called(name), "{name}");
         }
         for name in ["pa", "configmaps", "pairs.example.com", "", "example.windlass.dev"] {
-            assert!(!is_called(&kind, name), "{name}");
+            assert!(!pairs.has_parents_called(name), "{name}");
         }
+        assert!(by_name("klight").expect("it is there").has_parents_called("lnet"));
     }
 }

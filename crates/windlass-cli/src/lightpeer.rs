@@ -17,6 +17,8 @@ use tokio::sync::broadcast::error::RecvError;
 use windlass_klight::peer::{Event, Peer, PeerSettings};
 use windlass_klight::wire::{Tls, check_address};
 
+use crate::address::address;
+
 use client::ClientCommand;
 
 /// Run a lightpeer: a member of a network that keeps a chain of blocks together with its peers.
@@ -38,7 +40,7 @@ pub(crate) struct LightpeerArguments {
     #[command(subcommand)]
     client: Option<ClientCommand>,
     /// Where to listen; port 0 takes a free one.
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9081")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address, default_value = "127.0.0.1:9081")]
     listen: SocketAddr,
     /// The address that others reach it at; without it, where it listens.
     #[arg(long, value_name = "HOST:PORT")]

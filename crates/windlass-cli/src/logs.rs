@@ -9,10 +9,14 @@ use windlass_runtime::operations::telemetry::Telemetry;
 
 use crate::output::is_coloured;
 
+/// What is logged if nothing is said. A request that fails is told by whoever sent it, with what it was for; that the
+/// client tells the same before, without that, is of no use.
+const USUAL: &str = "info,kube_client=off";
+
 /// Logs to standard error, so that standard output stays what scripts expect. `WINDLASS_LOG` says how much; spans go to
 /// the collector whatever it says.
 pub(crate) fn start(json: bool, traces: Option<&Telemetry>) {
-    let filter = EnvFilter::try_from_env("WINDLASS_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let filter = EnvFilter::try_from_env("WINDLASS_LOG").unwrap_or_else(|_| EnvFilter::new(USUAL));
     let lines =
         tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(is_coloured(&io::stderr()));
     let lines = if json { lines.json().boxed() } else { lines.with_target(false).boxed() };

@@ -1,5 +1,6 @@
 //! The `windlass` command line.
 
+mod address;
 mod check;
 mod controllers;
 mod demo;

@@ -146,12 +146,10 @@ fn controller(parent: &Parent, wanted: Option<&str>) -> anyhow::Result<Controlle
     };
     let bundled = controllers::all()?;
     let names = controllers::names(&bundled);
-    let mut known = bundled.into_iter().map(|bundled| bundled.controller);
-    let found = known.find(|controller| {
-        controllers::is_called(controller.declaration().parent(), called)
-            && wanted.is_none_or(|wanted| controller.name() == wanted)
+    let found = bundled.into_iter().find(|bundled| {
+        bundled.has_parents_called(called) && wanted.is_none_or(|wanted| bundled.name() == wanted)
     });
-    found.with_context(|| {
+    found.map(|bundled| bundled.controller).with_context(|| {
         let wanted = wanted.map(|wanted| format!(" of the name {wanted}")).unwrap_or_default();
         format!(
             "no bundled controller{wanted} looks after {called} ({names} are bundled): for your own, call windlass_runtime::plan"

@@ -12,6 +12,7 @@ use windlass_runtime::operations::leader::{LeaderSettings, Timing};
 use windlass_runtime::operations::telemetry::Telemetry;
 use windlass_runtime::{DEFAULT_WORKERS, Manager};
 
+use crate::address::address;
 use crate::{controllers, logs};
 
 /// Run bundled controllers on the cluster of the current kubeconfig or, in a pod, of its account.
@@ -39,7 +40,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "NUMBER", default_value_t = DEFAULT_WORKERS)]
     workers: usize,
     /// Serve /metrics, /healthz and /readyz here.
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     endpoints: Option<SocketAddr>,
     /// Of all processes with this lease, only one works.
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = lease)]

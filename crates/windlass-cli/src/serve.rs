@@ -10,6 +10,8 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use windlass_server::{AuthorizationMode, Limits, Server, ServerOptions, TlsSource, store};
 
+use crate::address::address;
+
 /// Run a Kubernetes API server in this process: no containers, no etcd, ready in milliseconds.
 ///
 /// kubectl and every client library can use it. When it is ready, the first line on standard output is
@@ -22,7 +24,7 @@ use windlass_server::{AuthorizationMode, Limits, Server, ServerOptions, TlsSourc
   windlass serve --check DIR                                what is in a folder, and is it whole")]
 pub(crate) struct ServeArguments {
     /// Where to listen; port 0 takes a free one. An address that other machines can reach needs TLS.
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:6443")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address, default_value = "127.0.0.1:6443")]
     listen: SocketAddr,
     /// Keep everything in this folder; without it, everything is gone when the server ends.
     #[arg(long, value_name = "DIR")]

@@ -8,6 +8,7 @@ use anyhow::Context;
 use clap::Args;
 use windlass_server::ServerOptions;
 
+use crate::address::address;
 use crate::controllers;
 use crate::local_cluster::LocalCluster;
 use crate::logs;
@@ -22,7 +23,7 @@ use crate::logs;
   kubectl --kubeconfig windlass.kubeconfig get lightnetworks   from another terminal")]
 pub(crate) struct UpArguments {
     /// Where the server listens; port 0 takes a free one.
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:6443")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address, default_value = "127.0.0.1:6443")]
     listen: SocketAddr,
     /// Keep everything in this folder; without it, everything is gone at the end.
     #[arg(long, value_name = "DIR")]
@@ -31,7 +32,7 @@ pub(crate) struct UpArguments {
     #[arg(long, value_name = "FILE", default_value = "windlass.kubeconfig")]
     write_kubeconfig: PathBuf,
     /// Serve /metrics, /healthz, /readyz and /debug/recordings here; port 0 takes a free one.
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address, default_value = "127.0.0.1:0")]
     endpoints: SocketAddr,
     /// Log as lines of JSON.
     #[arg(long)]

@@ -2,7 +2,8 @@
 //! and a name in an external DNS.
 //!
 //! Read [`WebApps`] first: branches, a wait for what somebody else makes, a finalizer machine. [`Dns`] is the external
-//! service: [`HttpDns`] calls it in production, and [`Zone`] is its model in the check (`tests/check.rs`).
+//! service: [`HttpDns`] calls it in production, and [`Zone`] is its model in checks. [`worlds`] says
+//! what must hold: `tests/check.rs` checks it, and so does `windlass check web-app`.
 
 mod controller;
 mod dns;
@@ -11,6 +12,7 @@ mod http_dns;
 mod objects;
 pub mod toy_dns;
 mod web_app;
+pub mod worlds;
 
 pub use controller::WebApps;
 pub use dns::{Dns, Record, RecordAnswer, RecordRequest, Zone, host_name};

@@ -30,7 +30,7 @@ pub(crate) fn all() -> Vec<Bundled> {
     OWN.into_iter().chain(zoo).collect()
 }
 
-const OWN: [Bundled; 4] = [
+const OWN: [Bundled; 5] = [
     Bundled {
         name: "two-configmaps",
         about: "for each Pair two ConfigMaps, the second only after the first",
@@ -42,6 +42,12 @@ const OWN: [Bundled; 4] = [
         about: "the same with the two in the wrong order",
         is_specimen: true,
         check: || pairs(SecondFirst),
+    },
+    Bundled {
+        name: "web-app",
+        about: "a WebApp with a name in a DNS outside is deleted, and nothing is left",
+        is_specimen: false,
+        check: web_app::worlds::deleted,
     },
     Bundled {
         name: "klight",

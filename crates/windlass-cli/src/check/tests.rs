@@ -45,6 +45,14 @@ fn what_holds_is_shown_in_a_block() {
     assert!(text.ends_with("  verdict      holds\n\n"), "{text}");
 }
 
+/// The DNS of web apps remembers generations, and the check says so: to number them anew would find what is not there.
+#[test]
+fn what_a_check_says_of_reductions_holds_on_the_command_line() {
+    let web_app = bundled::by_name("web-app").expect("it is bundled");
+    let (worst, text) = checked(&[&web_app], &arguments(), false);
+    assert_eq!(worst.exit_code(), 0, "{text}");
+}
+
 #[test]
 fn what_is_violated_comes_with_its_trace_and_decides_the_exit_code() {
     let (worst, text) = checked(&[&WRONG, &RIGHT], &arguments(), false);
