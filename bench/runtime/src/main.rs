@@ -16,6 +16,7 @@ use clap::Parser;
 use cluster::Cluster;
 use controllers::Contestant;
 use result::Results;
+use rounds::Trial;
 
 /// With so many a figure says something.
 const PARENTS_IN_ALL: u64 = 5000;
@@ -94,8 +95,14 @@ fn main() -> Result<ExitCode> {
             for contestant in contestants.iter().copied() {
                 eprintln!("{parents} parents: {}", contestant.name());
                 let namespace = namespace(&contestant.name().replace(", ", "-"));
-                let measure = if arguments.only_converge { rounds::converge } else { rounds::measure };
-                let figures = measure(&cluster, contestant, &namespace, *parents, arguments.clients)?;
+                let trial = Trial {
+                    cluster: &cluster,
+                    contestant,
+                    namespace: &namespace,
+                    parents: *parents,
+                    clients: arguments.clients,
+                };
+                let figures = if arguments.only_converge { trial.converge()? } else { trial.measure()? };
                 eprintln!("  {}", result::in_short(&figures, *parents));
                 results.round(*parents, contestant, figures);
                 if contestant == Contestant::Windlass {
