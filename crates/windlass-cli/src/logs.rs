@@ -1,5 +1,7 @@
 //! Where commands that run for long say what they do: logs, and traces if somebody collects them.
 
+mod fields;
+
 use std::io;
 
 use tracing_subscriber::layer::SubscriberExt;
@@ -8,6 +10,7 @@ use tracing_subscriber::{EnvFilter, Layer};
 use windlass_runtime::operations::telemetry::Telemetry;
 
 use crate::output::is_coloured;
+use fields::FieldsForPeople;
 
 /// What is logged if nothing is said. A request that fails is told by whoever sent it, with what it was for; that the
 /// client tells the same before, without that, is of no use.
@@ -19,7 +22,11 @@ pub(crate) fn start(json: bool, traces: Option<&Telemetry>) {
     let filter = EnvFilter::try_from_env("WINDLASS_LOG").unwrap_or_else(|_| EnvFilter::new(USUAL));
     let lines =
         tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(is_coloured(&io::stderr()));
-    let lines = if json { lines.json().boxed() } else { lines.with_target(false).boxed() };
+    let lines = if json {
+        lines.json().boxed()
+    } else {
+        lines.with_target(false).fmt_fields(FieldsForPeople).boxed()
+    };
     let traces = traces.map(Telemetry::layer);
     tracing_subscriber::registry().with(lines.with_filter(filter)).with(traces).init();
 }
