@@ -17,7 +17,8 @@ use windlass::MachineStatus;
     kind = "Greeting",
     namespaced,
     status = "MachineStatus",
-    printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#
+    printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#,
+    printcolumn = r#"{"name":"Reason","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].reason"}"#
 )]
 pub struct GreetingSpec {
     /// Who is greeted.

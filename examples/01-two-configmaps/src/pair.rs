@@ -19,7 +19,8 @@ use windlass::MachineStatus;
     status = "MachineStatus",
     derive = "Default",
     derive = "PartialEq",
-    printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#
+    printcolumn = r#"{"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"}"#,
+    printcolumn = r#"{"name":"Reason","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].reason"}"#
 )]
 pub struct PairSpec {
     /// The value that both ConfigMaps carry.
