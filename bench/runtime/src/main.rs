@@ -1,5 +1,6 @@
 //! Measures the runtime against `kube::runtime::Controller`: the same controller, on the same API server, in turns.
 
+mod bare;
 mod cluster;
 mod controllers;
 mod process;
@@ -87,7 +88,7 @@ fn main() -> Result<ExitCode> {
             let bare = |moment: &str| {
                 eprintln!("{parents} parents: a bare client");
                 let namespace = namespace(&format!("bare-{moment}"));
-                let figures = rounds::bare(&cluster, &namespace, *parents, arguments.clients)?;
+                let figures = bare::measure(&cluster, &namespace, *parents, arguments.clients)?;
                 eprintln!("  {}", result::bare_in_short(&figures, *parents));
                 anyhow::Ok(figures)
             };

@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
+use crate::bare::BareFigures;
 use crate::controllers::Contestant;
-use crate::rounds::{BareFigures, Figures};
+use crate::rounds::Figures;
 
 /// Two outputs and a status.
 const MOST_WRITES: f64 = 3.1;

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
+use tracing::field::Field;
 use tracing_subscriber::field::{RecordFields, Visit, VisitOutput};
 use tracing_subscriber::fmt::FormatFields;
 use tracing_subscriber::fmt::format::{DefaultVisitor, Writer};
@@ -21,23 +22,27 @@ impl<'writer> FormatFields<'writer> for FieldsForPeople {
     }
 }
 
+fn is_for_people(field: &Field) -> bool {
+    !field.name().starts_with(FOR_COLLECTORS)
+}
+
 struct ForPeople<'writer>(DefaultVisitor<'writer>);
 
 impl Visit for ForPeople<'_> {
-    fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn fmt::Debug) {
-        if !field.name().starts_with(FOR_COLLECTORS) {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        if is_for_people(field) {
             self.0.record_debug(field, value);
         }
     }
 
-    fn record_str(&mut self, field: &tracing::field::Field, value: &str) {
-        if !field.name().starts_with(FOR_COLLECTORS) {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        if is_for_people(field) {
             self.0.record_str(field, value);
         }
     }
 
-    fn record_error(&mut self, field: &tracing::field::Field, value: &(dyn Error + 'static)) {
-        if !field.name().starts_with(FOR_COLLECTORS) {
+    fn record_error(&mut self, field: &Field, value: &(dyn Error + 'static)) {
+        if is_for_people(field) {
             self.0.record_error(field, value);
         }
     }
