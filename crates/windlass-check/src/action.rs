@@ -20,8 +20,6 @@ impl Place {
 pub(crate) enum Oddity {
     /// Nothing.
     Regular,
-    /// A message that was sent earlier is still on its way.
-    Overtakes,
     /// The answer comes from a view that is behind, and differs from what the database would say.
     Stale,
 }
@@ -43,6 +41,8 @@ pub(crate) enum Action {
     Deliver { place: Place, oddity: Oddity },
     /// It reaches it again.
     DeliverAgain { place: Place },
+    /// A random value is drawn: one of two.
+    Draw { place: Place, value: u8 },
     /// An answer reaches the controller.
     Reply { place: Place, reply: u8 },
     /// A request that nobody waits for any more reaches the database.
@@ -81,7 +81,6 @@ pub(crate) const KINDS: [&str; 23] = [
     "timer",
     "start",
     "delivery",
-    "overtaking delivery",
     "stale read",
     "repeated delivery",
     "answer",
@@ -98,6 +97,7 @@ pub(crate) const KINDS: [&str; 23] = [
     "progress of a view",
     "watch gap",
     "clock jump",
+    "random draw",
 ];
 
 impl Action {
@@ -110,23 +110,23 @@ impl Action {
             Action::Timer { .. } => 3,
             Action::Start { .. } => 4,
             Action::Deliver { oddity: Oddity::Regular, .. } => 5,
-            Action::Deliver { oddity: Oddity::Overtakes, .. } => 6,
-            Action::Deliver { oddity: Oddity::Stale, .. } => 7,
-            Action::DeliverAgain { .. } => 8,
-            Action::Reply { .. } => 9,
-            Action::Late { .. } => 10,
-            Action::Duplicate { .. } => 11,
-            Action::Collect { .. } => 12,
-            Action::Crash { .. } => 13,
-            Action::LoseRequest { .. } => 14,
-            Action::LoseReply { .. } => 15,
-            Action::Error { .. } => 16,
-            Action::Cut { .. } => 17,
-            Action::Heal { .. } => 18,
-            Action::Timeout { .. } => 19,
-            Action::Advance { .. } => 20,
-            Action::Gap { .. } => 21,
-            Action::ClockJump { .. } => 22,
+            Action::Deliver { oddity: Oddity::Stale, .. } => 6,
+            Action::DeliverAgain { .. } => 7,
+            Action::Reply { .. } => 8,
+            Action::Late { .. } => 9,
+            Action::Duplicate { .. } => 10,
+            Action::Collect { .. } => 11,
+            Action::Crash { .. } => 12,
+            Action::LoseRequest { .. } => 13,
+            Action::LoseReply { .. } => 14,
+            Action::Error { .. } => 15,
+            Action::Cut { .. } => 16,
+            Action::Heal { .. } => 17,
+            Action::Timeout { .. } => 18,
+            Action::Advance { .. } => 19,
+            Action::Gap { .. } => 20,
+            Action::ClockJump { .. } => 21,
+            Action::Draw { .. } => 22,
         }
     }
 
@@ -149,6 +149,7 @@ impl Action {
             | Action::ClockJump { controller, .. } => Some(controller.into()),
             Action::Deliver { place, .. }
             | Action::DeliverAgain { place }
+            | Action::Draw { place, .. }
             | Action::Reply { place, .. }
             | Action::LoseRequest { place }
             | Action::LoseReply { place }
@@ -162,7 +163,7 @@ impl Action {
         let strikes = matches!(
             self,
             Action::NotifyAgain { .. }
-                | Action::Deliver { oddity: Oddity::Overtakes | Oddity::Stale, .. }
+                | Action::Deliver { oddity: Oddity::Stale, .. }
                 | Action::DeliverAgain { .. }
                 | Action::Duplicate { .. }
                 | Action::Crash { .. }

@@ -15,9 +15,11 @@ use crate::oracle::Oracle;
 use crate::reductions::Reductions;
 use crate::report::{self, Report};
 use crate::rules::{Rules, StateRule, StepRule};
+use crate::show;
 use crate::subject::Subject;
 use crate::view::{Between, View};
 use crate::world::Setup;
+use crate::world::renumber::says_a_number;
 
 /// Checks stop, undecided, when they have seen more states than this; see [`Check::max_states`].
 const DEFAULT_MAX_STATES: usize = 20_000_000;
@@ -51,6 +53,8 @@ pub struct Check {
     objects: usize,
     /// The given objects, by what they are without their names.
     given: BTreeMap<String, Vec<String>>,
+    /// What the verdict is to say beside the result.
+    notes: Vec<String>,
 }
 
 impl Check {
@@ -77,6 +81,7 @@ impl Check {
             reductions: Reductions::default(),
             objects: 0,
             given: BTreeMap::new(),
+            notes: Vec::new(),
         };
         check.and(controller)
     }
@@ -297,21 +302,65 @@ impl Check {
 
     /// Runs the check. What is wrong is shown with as few faults as it takes, and then in as few steps.
     pub fn run(&self) -> Report {
-        let subject = self.subject();
-        let Reductions { symmetry, partial_order, .. } = self.reductions;
-        let options = Options { symmetry, partial_order, ..self.options.clone() };
+        let check = self.without_known_misfits();
+        let subject = check.subject();
+        let Reductions { symmetry, partial_order, .. } = check.reductions;
+        let options = Options { symmetry, partial_order, ..check.options.clone() };
         let exploration = engine::explore(&subject, &options);
-        if subject.world.parts().mirrors.broken.is_some() {
-            // The code treats some names in its own way: nothing can be taken for the same.
-            let reductions = Reductions { symmetry: false, ..self.reductions };
-            return self.clone().reductions(reductions).run();
+        match check.without_misfit(&subject) {
+            None => Report::new(&subject, check.objects, exploration, check.notes),
+            Some(less) => less.run(),
         }
-        Report::new(&subject, self.objects, exploration)
     }
 
     /// Draws random runs instead of exploring everything. What they do not find may be wrong all the same.
     pub fn simulate(&self, options: &SimulationOptions) -> Simulation {
-        engine::simulate(&self.subject(), options)
+        self.with_sound_reductions(|subject| engine::simulate(subject, options))
+    }
+
+    /// Does something with the world of this check; again without a reduction if that turns out not to fit its code.
+    pub(crate) fn with_sound_reductions<T>(&self, act: impl Fn(&Subject) -> T) -> T {
+        let check = self.without_known_misfits();
+        let subject = check.subject();
+        let result = act(&subject);
+        match check.without_misfit(&subject) {
+            None => result,
+            Some(less) => less.with_sound_reductions(act),
+        }
+    }
+
+    /// The same check without the reductions that its scripts do not allow: one that says a version or a generation
+    /// means that very number.
+    fn without_known_misfits(&self) -> Check {
+        let mut events = self.scripts.iter().flatten();
+        match events.find(|event| self.reductions.versions && says_a_number(&event.0)) {
+            None => self.clone(),
+            Some(event) => self.not_renumbered(&format!(
+                "a script says the number of a resource version, a generation or a uid in `{}`",
+                show::ask(&event.0)
+            )),
+        }
+    }
+
+    /// The same check with fewer reductions, if what was explored has shown that one does not fit the code: it
+    /// treats names in its own way, or depends on the very numbers of versions. Its verdict is worth nothing then.
+    fn without_misfit(&self, subject: &Subject) -> Option<Check> {
+        let parts = subject.world.parts();
+        match (&parts.steps.depends_on_numbers, &parts.mirrors.broken) {
+            (Some(why), _) => Some(self.not_renumbered(why)),
+            (None, Some(_)) => {
+                Some(self.clone().reductions(Reductions { symmetry: false, ..self.reductions }))
+            }
+            (None, None) => None,
+        }
+    }
+
+    fn not_renumbered(&self, why: &str) -> Check {
+        let mut less = self.clone().reductions(Reductions { versions: false, ..self.reductions });
+        less.notes.push(format!(
+            "{why}, so states that differ in such numbers only are counted apart (Reductions::versions is off)"
+        ));
+        less
     }
 
     /// The bounds in words: `2 objects, <= 2 crashes, any reordering`.

@@ -56,14 +56,16 @@ impl Story<'_> {
             }
             Action::Deliver { place, .. } => {
                 let how = match self.action.fault() {
-                    Some("stale read") => "gets a STALE answer ",
-                    Some(_) => "OVERTAKES what it sent before, ",
+                    Some(_) => "gets a STALE answer ",
                     None => "",
                 };
                 (process(place.controller), Some(self.peer()), format!("{how}{}", self.request_of(place)))
             }
             Action::DeliverAgain { place } => {
                 (process(place.controller), Some(self.peer()), format!("AGAIN, {}", self.request_of(place)))
+            }
+            Action::Draw { place, .. } => {
+                (process(place.controller), None, format!("draws the random value {}", self.answer()))
             }
             Action::Reply { place, .. } => {
                 (process(place.controller), None, format!("gets the answer {}", self.answer()))
@@ -155,6 +157,7 @@ impl Story<'_> {
             | Action::LoseReply { place }
             | Action::Error { place }
             | Action::Timeout { place } => self.at(place),
+            Action::Draw { place, value } => format!("{}, value {}", self.at(place), value + 1),
             Action::Reply { place, reply } => format!("{}, answer {}", self.at(place), reply + 1),
             Action::Late { .. } | Action::Duplicate { .. } | Action::Collect { .. } => self.message(),
             Action::Crash { controller, behind } | Action::Gap { controller, behind } => {

@@ -15,7 +15,7 @@ pub enum Oracle {
     /// From then on no write is sent, not even one that changes nothing.
     QuietAtRest,
     /// Where it ends does not depend on the order of things, nor on faults. Not judged if several client scripts
-    /// run side by side: they may well race.
+    /// run side by side, which may well race, or if random values are drawn.
     OneResult,
     /// What a controller made is gone when the object it was made for is gone.
     NoOrphans,

@@ -56,7 +56,7 @@ impl Check {
     /// Walks a counterexample of this check, from now or from an earlier version, through the check's world.
     /// It takes no longer than its steps: nothing is explored.
     pub fn replay(&self, counterexample: &Counterexample) -> Replayed {
-        replay(&self.subject(), counterexample)
+        self.with_sound_reductions(|subject| replay(subject, counterexample))
     }
 
     /// The objects that are there from the start, without those of every cluster that play no part.

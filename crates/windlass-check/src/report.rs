@@ -33,6 +33,8 @@ pub struct Report {
     pub crash_points: BTreeSet<String>,
     /// Faults that were allowed and could never strike: the check shows less than it seems to.
     pub never_struck: Vec<&'static str>,
+    /// What else should be known to read the verdict rightly.
+    pub notes: Vec<String>,
     /// How much was explored, and how.
     pub exploration: Exploration,
 }
@@ -87,7 +89,12 @@ pub enum Violation {
 }
 
 impl Report {
-    pub(crate) fn new(subject: &Subject, objects: usize, mut exploration: Exploration) -> Self {
+    pub(crate) fn new(
+        subject: &Subject,
+        objects: usize,
+        mut exploration: Exploration,
+        notes: Vec<String>,
+    ) -> Self {
         let parts = subject.world.parts();
         let mut names: Vec<&str> = parts.setup.processes.iter().map(windlass::Controller::name).collect();
         names.dedup();
@@ -107,6 +114,7 @@ impl Report {
             ends: subject.ends(),
             crash_points: parts.crash_points.clone(),
             never_struck: if exploration.ended == Ended::Complete { never_struck } else { Vec::new() },
+            notes,
             exploration,
         }
     }
@@ -188,6 +196,9 @@ impl fmt::Display for Report {
                 f,
                 "note: a {fault} was allowed, but never possible: the check shows less than it seems to"
             )?;
+        }
+        for note in &self.notes {
+            writeln!(f, "note: {note}")?;
         }
         match &self.violation {
             None => Ok(()),

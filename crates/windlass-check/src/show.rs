@@ -17,6 +17,7 @@ pub(crate) fn ask(ask: &Ask) -> String {
         Ask::Api { request, .. } => self::request(request),
         Ask::Call { service, request } => format!("call {service} {request}"),
         Ask::Now => "read the clock".to_owned(),
+        Ask::Random { .. } => "draw a random value".to_owned(),
     }
 }
 
@@ -71,6 +72,7 @@ pub(crate) fn answer(answer: &Answer) -> String {
         Answer::Call(Ok(value)) => value.to_string(),
         Answer::Call(Err(error)) => error.to_string(),
         Answer::Now(now) => now.to_string(),
+        Answer::Random(drawn) => format!("{:02x}..", drawn.0[0]),
     }
 }
 

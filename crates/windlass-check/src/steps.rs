@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use windlass::{Answer, Ask, Bug, Controller, Ended, ObjectRef, Step};
-use windlass_model::{Body, Key, Request, Response, object};
+use windlass_model::{Body, Key, Request, Response, Types, object};
 
 use crate::intern::Interner;
+use crate::world::renumber::{other_answer, other_ask};
 
 /// One reconcile to be done: which controller, which parent, and whether a missing parent may be made.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,16 +48,25 @@ pub(crate) struct Steps {
     children: FxHashMap<(u32, Box<[u32]>), u32>,
     /// How often a coroutine was made and run.
     pub(crate) executions: u64,
+    /// Whether any of it draws random values.
+    pub(crate) draws: bool,
+    /// If states that differ in versions alone are taken for one: the types, to find these numbers in answers.
+    renumbered: Option<Arc<Types>>,
+    /// Code that must not be treated so, in words.
+    pub(crate) depends_on_numbers: Option<String>,
 }
 
 impl Steps {
-    pub(crate) fn new(controllers: Vec<Controller>) -> Self {
+    pub(crate) fn new(controllers: Vec<Controller>, renumbered: Option<Arc<Types>>) -> Self {
         Steps {
             controllers,
             nodes: Vec::new(),
             roots: FxHashMap::default(),
             children: FxHashMap::default(),
             executions: 0,
+            draws: false,
+            renumbered,
+            depends_on_numbers: None,
         }
     }
 
@@ -115,18 +125,19 @@ impl Steps {
         answers: &Interner<Answer>,
     ) -> u32 {
         let (state, mut next) = self.replay(before.as_ref(), &job, asks, answers);
-        if matches!(next, NodeNext::End(_)) {
-            // Every other point is run again on the way to the next one; the last is not.
-            let (_, again) = self.replay(before.as_ref(), &job, asks, answers);
-            if again != next {
-                next = NodeNext::Bug(Arc::new(self.not_deterministic(
-                    &job,
-                    state,
-                    shown(&next, asks),
-                    shown(&again, asks),
-                )));
-            }
+        if let NodeNext::Ask(asked) = &next {
+            self.draws |= asked.iter().any(|ask| matches!(&**asks.get(*ask), Ask::Random { .. }));
         }
+        // The same must come out a second time; only then it makes sense to ask what other numbers lead to.
+        let (_, again) = self.replay(before.as_ref(), &job, asks, answers);
+        let other = if again == next {
+            self.with_other_numbers(before.as_ref(), &job, &next, asks, answers)
+        } else {
+            let (first, second) = (shown(&next, asks), shown(&again, asks));
+            next = NodeNext::Bug(Arc::new(self.not_deterministic(&job, state, first, second)));
+            None
+        };
+        self.depends_on_numbers = self.depends_on_numbers.take().or(other);
         let node = u32::try_from(self.nodes.len()).expect("fewer than 2^32 points fit in memory");
         self.nodes.push(Node { before, job, state, next });
         node
@@ -155,6 +166,46 @@ impl Steps {
         }
         let step = coroutine.resume(given);
         (coroutine.state(), to_next(step, asks))
+    }
+
+    /// Runs the reconcile up to a new point with other versions, generations and uids in all answers, and says so if
+    /// it goes on in another way.
+    fn with_other_numbers(
+        &self,
+        before: Option<&(u32, Box<[u32]>)>,
+        job: &Job,
+        next: &NodeNext,
+        asks: &Interner<Ask>,
+        answers: &Interner<Answer>,
+    ) -> Option<String> {
+        let types = self.renumbered.as_ref().filter(|_| self.depends_on_numbers.is_none())?;
+        let mut coroutine = self.controllers[job.controller].reconcile(&job.target, job.create_missing);
+        let mut given: Vec<Answer> = Vec::new();
+        for (_, answered) in self.path_to(before) {
+            coroutine.resume(std::mem::take(&mut given));
+            given = answered.iter().map(|answer| other_answer(types, answers.get(*answer))).collect();
+        }
+        let other = coroutine.resume(given);
+        let same = match (next, &other) {
+            (NodeNext::Ask(asked), Step::Ask(others)) => {
+                let expected = asked.iter().map(|ask| other_ask(asks.get(*ask)));
+                expected.eq(others.iter().cloned())
+            }
+            (NodeNext::End(ended), Step::End(other)) => {
+                std::mem::discriminant(&ended.verdict) == std::mem::discriminant(&other.verdict)
+            }
+            (NodeNext::Bug(_), Step::Bug(_)) => true,
+            (NodeNext::Bug(_), Step::End(other)) => other.bug.is_some(),
+            _ => false,
+        };
+        (!same).then(|| {
+            let (controller, state) = (self.controllers[job.controller].name(), coroutine.state());
+            let next = shown_briefly(next, asks);
+            format!(
+                "controller `{controller}`, state `{state}`: `{next}` depends on the number of a resource version, a \
+                 generation or a uid"
+            )
+        })
     }
 
     /// The points from the start to here, each with the answers that were given there.
@@ -206,6 +257,15 @@ fn to_next(step: Step<Ended>, asks: &mut Interner<Ask>) -> NodeNext {
             None => NodeNext::End(Arc::new(ended)),
         },
         Step::Bug(bug) => NodeNext::Bug(Arc::new(bug)),
+    }
+}
+
+fn shown_briefly(next: &NodeNext, asks: &Interner<Ask>) -> String {
+    match next {
+        NodeNext::Ask(wanted) => {
+            wanted.iter().map(|ask| crate::show::ask(asks.get(*ask))).collect::<Vec<_>>().join(" and ")
+        }
+        _ => "how it ends".to_owned(),
     }
 }
 

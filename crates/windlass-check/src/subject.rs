@@ -79,7 +79,11 @@ impl Subject {
             return *known;
         }
         let seen = self.world.seen(state);
-        let holds = (self.rules.states[rule].predicate)(&seen.view());
+        let predicate = &self.rules.states[rule].predicate;
+        let holds = predicate(&seen.view());
+        if self.tries_other_numbers() && predicate(&seen.with_other_numbers().view()) != holds {
+            self.depends_on_numbers(&self.rules.states[rule].name);
+        }
         self.judged.states[rule].insert(visible, holds);
         holds
     }
@@ -99,8 +103,30 @@ impl Subject {
         let (before, after) = (self.world.seen(before), self.world.seen(after));
         let between = Between { before: before.view(), after: after.view() };
         let broken = self.rules.steps.iter().position(|rule| (rule.predicate)(&between));
+        if self.tries_other_numbers() {
+            let (before, after) = (before.with_other_numbers(), after.with_other_numbers());
+            let between = Between { before: before.view(), after: after.view() };
+            let other = self.rules.steps.iter().position(|rule| (rule.predicate)(&between));
+            if other != broken
+                && let Some(rule) = other.or(broken)
+            {
+                self.depends_on_numbers(&self.rules.steps[rule].name);
+            }
+        }
         self.judged.steps.insert(key, broken);
         broken
+    }
+
+    /// Whether properties are tried on other versions, generations and uids: until one is found that depends on them.
+    fn tries_other_numbers(&self) -> bool {
+        self.world.renumbers() && self.world.parts().steps.depends_on_numbers.is_none()
+    }
+
+    fn depends_on_numbers(&self, property: &str) {
+        let words = format!(
+            "the property {property:?} depends on the number of a resource version, a generation or a uid"
+        );
+        self.world.parts().steps.depends_on_numbers.get_or_insert(words);
     }
 
     /// A rule on steps is broken, in words.
@@ -169,7 +195,7 @@ impl Subject {
         }
         let differs = ends.first().is_some_and(|first| **first != **known);
         drop(ends);
-        let racing = world.parts().scripts.len() > 1;
+        let racing = world.parts().scripts.len() > 1 || world.parts().draws();
         (differs && !racing && self.demands(Oracle::OneResult)).then(|| {
             said(
                 Oracle::OneResult,

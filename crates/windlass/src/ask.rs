@@ -5,6 +5,7 @@ use serde_json::Value;
 use windlass_model::{Request, Response, Timestamp};
 
 use crate::outcome::CallError;
+use crate::random::RandomBytes;
 
 /// One thing that a reconcile cannot do by itself.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -25,6 +26,11 @@ pub enum Ask {
     },
     /// Tell the time.
     Now,
+    /// Draw random bits.
+    Random {
+        /// Whether they must not be written down anywhere.
+        secret: bool,
+    },
 }
 
 /// What a driver that has a watch cache may do instead of sending a request.
@@ -47,6 +53,8 @@ pub enum Answer {
     Call(Result<Value, CallError>),
     /// What time it is.
     Now(Timestamp),
+    /// What was drawn.
+    Random(RandomBytes),
 }
 
 impl Ask {
@@ -55,7 +63,7 @@ impl Ask {
         match self {
             Ask::Api { request, .. } => request.verb.is_write(),
             Ask::Call { .. } => true,
-            Ask::Now => false,
+            Ask::Now | Ask::Random { .. } => false,
         }
     }
 
@@ -69,6 +77,7 @@ impl Ask {
             Ask::Api { .. } => AskKind::Api,
             Ask::Call { .. } => AskKind::Call,
             Ask::Now => AskKind::Now,
+            Ask::Random { .. } => AskKind::Random,
         }
     }
 }
@@ -79,6 +88,7 @@ pub(crate) enum AskKind {
     Api,
     Call,
     Now,
+    Random,
 }
 
 impl AskKind {
@@ -87,6 +97,7 @@ impl AskKind {
             Answer::Api(_) => AskKind::Api,
             Answer::Call(_) => AskKind::Call,
             Answer::Now(_) => AskKind::Now,
+            Answer::Random(_) => AskKind::Random,
         };
         self == kind
     }

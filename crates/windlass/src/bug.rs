@@ -67,6 +67,24 @@ pub enum Bug {
         /// The object.
         output: String,
     },
+    /// A state ensured outputs and then failed by its own decision: they would never be applied.
+    #[error(
+        "controller `{controller}`, state `{state}`: it ensures {outputs} and then fails with {reason} ({message}). \
+         The outputs of a state that fails are not applied. Decide on the failure before ensure, or ensure them in an \
+         earlier state; to wait for them, return requeue_after"
+    )]
+    OutputNotApplied {
+        /// The controller.
+        controller: String,
+        /// The state.
+        state: String,
+        /// The objects.
+        outputs: String,
+        /// The reason of the failure.
+        reason: String,
+        /// The message of the failure.
+        message: String,
+    },
     /// The code panicked.
     #[error("controller `{controller}`, state `{state}`: it panicked: {message}")]
     Panicked {
@@ -88,6 +106,7 @@ impl Bug {
             Bug::UndeclaredTransition { .. } => "UndeclaredTransition",
             Bug::UndeclaredOutput { .. } => "UndeclaredOutput",
             Bug::OutputTwice { .. } => "OutputTwice",
+            Bug::OutputNotApplied { .. } => "OutputNotApplied",
             Bug::Panicked { .. } => "Panicked",
         }
     }

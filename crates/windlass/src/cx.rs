@@ -1,17 +1,16 @@
 //! `Cx`: what a state may do. It does no I/O; every method that awaits is one ask to the driver.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
-use windlass_model::{Body, PatchKind, Reason, Request, Response, Status, Timestamp, Verb, object};
+use windlass_model::{Request, Timestamp, Verb};
 
-use crate::ask::{Answer, Ask, Shortcut};
-use crate::coroutine::{All, Slot};
-use crate::declaration::Declaration;
+use crate::ask::Shortcut;
+use crate::coroutine::All;
 use crate::ended::Event;
-use crate::kind::{Kind, KindInfo, ObjectRef, from_value, to_value};
+use crate::io::Io;
+use crate::kind::{Kind, ObjectRef, from_value};
 use crate::outcome::{CallError, Error};
 use crate::output::Output;
 use crate::report::Report;
@@ -122,7 +121,12 @@ impl<P: Kind> Cx<P> {
         self.deleting
     }
 
-    /// Ensures that an object is as given: applied when this state is done, pruned once no run ensures it.
+    /// Ensures that an object is as given: applied when this state is done or waits, pruned once a completed run no
+    /// longer ensures it.
+    ///
+    /// A state that fails applies nothing. If the failure comes from the API or a service, the state runs again and
+    /// ensures it then; if the machine itself returns [`fail`](crate::fail) or [`fail_for_good`](crate::fail_for_good)
+    /// after this call, that is a [`Bug::OutputNotApplied`](crate::Bug::OutputNotApplied).
     ///
     /// In a finalizer's run it changes what is there and never creates.
     pub fn ensure(&self, output: impl Into<Output>) {
@@ -169,53 +173,6 @@ impl<P: Kind> Cx<P> {
         self.read_many(select, Shortcut::Cache).await
     }
 
-    /// Creates an object now, outside the outputs: it is neither watched nor pruned.
-    ///
-    /// Prefer [`Cx::ensure`]: a crash after this call repeats it.
-    ///
-    /// # Errors
-    /// When the API refuses; a name that is taken is an `AlreadyExists`.
-    pub async fn create<K: Kind>(&self, object: &K) -> Result<K, Error> {
-        let body = to_value(object)?;
-        let request = Request::new(Verb::Create, K::kind_info().resource)
-            .in_namespace(&self.place_of(&body, &K::kind_info()));
-        self.write_typed(request.with_body(body)).await
-    }
-
-    /// Writes a whole object now. Its resource version, if it has one, must be the current one.
-    ///
-    /// # Errors
-    /// When the API refuses; a resource version that is not current is a conflict.
-    pub async fn update<K: Kind>(&self, object: &K) -> Result<K, Error> {
-        let body = to_value(object)?;
-        let request = Request::new(Verb::Update, K::kind_info().resource)
-            .in_namespace(&self.place_of(&body, &K::kind_info()))
-            .named(object::name(&body));
-        self.write_typed(request.with_body(body)).await
-    }
-
-    /// Deletes exactly this object: one of the same name with another uid is left alone. Gone is fine.
-    ///
-    /// # Errors
-    /// When the API refuses, or another object has the name by now (a conflict).
-    pub async fn delete<K: Kind>(&self, object: &K) -> Result<(), Error> {
-        let body = to_value(object)?;
-        let mut request = Request::new(Verb::Delete, K::kind_info().resource)
-            .in_namespace(&self.place_of(&body, &K::kind_info()))
-            .named(object::name(&body));
-        let uid = object::uid(&body);
-        request.options.preconditions.uid = (!uid.is_empty()).then(|| uid.to_owned());
-        match self.request(request).await.failure() {
-            Some(status) if !names_a_missing_object(status) => Err(status.clone().into()),
-            _ => Ok(()),
-        }
-    }
-
-    /// Sends any request: the way out for what the other methods do not cover.
-    pub async fn request(&self, request: Request) -> Response {
-        self.io.send(request, Shortcut::None).await
-    }
-
     /// Runs several futures of this `Cx` side by side: their requests go out together and land in any order.
     pub async fn all<F: Future>(&self, futures: impl IntoIterator<Item = F>) -> Vec<F::Output> {
         All::new(futures).await
@@ -260,6 +217,10 @@ impl<P: Kind> Cx<P> {
         &self.io
     }
 
+    pub(crate) fn target(&self) -> &ObjectRef {
+        &self.target
+    }
+
     pub(crate) fn take_outputs(&self) -> Vec<Output> {
         std::mem::take(&mut self.pending().outputs)
     }
@@ -301,146 +262,5 @@ impl<P: Kind> Cx<P> {
         request.options.field_selector = select.fields;
         let items = self.io.list(request, shortcut).await?;
         items.iter().map(|item| from_value(item)).collect()
-    }
-
-    async fn write_typed<K: Kind>(&self, request: Request) -> Result<K, Error> {
-        let response = self.io.send(request.as_manager(&self.io.manager), Shortcut::None).await;
-        from_value(&*object_of(response)?)
-    }
-
-    fn place_of(&self, body: &Value, kind: &KindInfo) -> String {
-        match object::namespace(body) {
-            _ if !kind.namespaced => String::new(),
-            "" => self.target.namespace.clone(),
-            given => given.to_owned(),
-        }
-    }
-}
-
-/// The framework's own view of the driver, shared by states and by what runs around them.
-#[derive(Clone)]
-pub(crate) struct Io {
-    slot: Slot,
-    manager: String,
-}
-
-impl Io {
-    pub(crate) fn new(slot: Slot, declaration: &Declaration) -> Self {
-        Io { slot, manager: declaration.field_manager() }
-    }
-
-    pub(crate) fn enter(&self, state: &'static str) {
-        self.slot.enter(state);
-    }
-
-    pub(crate) fn state(&self) -> &'static str {
-        self.slot.state()
-    }
-
-    pub(crate) fn is_waiting(&self) -> bool {
-        self.slot.is_waiting()
-    }
-
-    pub(crate) async fn send(&self, request: Request, shortcut: Shortcut) -> Response {
-        match self.slot.ask(Ask::Api { request: Box::new(request), shortcut }).await {
-            Answer::Api(response) => response,
-            other => {
-                Response::status(Status::internal(format!("the driver answered a request with {other:?}")))
-            }
-        }
-    }
-
-    pub(crate) async fn get(
-        &self,
-        kind: &KindInfo,
-        place: &ObjectRef,
-        shortcut: Shortcut,
-    ) -> Result<Option<Arc<Value>>, Error> {
-        let request =
-            Request::new(Verb::Get, kind.resource.clone()).in_namespace(&place.namespace).named(&place.name);
-        let response = self.send(request, shortcut).await;
-        match response.failure() {
-            Some(status) if names_a_missing_object(status) => Ok(None),
-            _ => object_of(response).map(Some),
-        }
-    }
-
-    pub(crate) async fn list(&self, request: Request, shortcut: Shortcut) -> Result<Vec<Arc<Value>>, Error> {
-        match self.send(request, shortcut).await.body {
-            Body::List(list) => Ok(list.items),
-            Body::Status(status) => Err(status.into()),
-            Body::Object(_) => Err(Status::internal("a list was answered with one object").into()),
-        }
-    }
-
-    pub(crate) async fn apply(
-        &self,
-        kind: &KindInfo,
-        place: &ObjectRef,
-        body: Value,
-        force: bool,
-    ) -> Result<Arc<Value>, Error> {
-        let mut request = Request::new(Verb::Patch(PatchKind::Apply), kind.resource.clone())
-            .in_namespace(&place.namespace)
-            .named(&place.name)
-            .with_body(body)
-            .as_manager(&self.manager);
-        request.options.force = force;
-        object_of(self.send(request, Shortcut::SkipIfUnchanged).await)
-    }
-
-    /// A merge patch; `subresource` is `status` or nothing.
-    pub(crate) async fn merge(
-        &self,
-        kind: &KindInfo,
-        place: &ObjectRef,
-        subresource: Option<&str>,
-        patch: Value,
-    ) -> Result<Arc<Value>, Error> {
-        let mut request = Request::new(Verb::Patch(PatchKind::Merge), kind.resource.clone())
-            .in_namespace(&place.namespace)
-            .named(&place.name)
-            .with_body(patch)
-            .as_manager(&self.manager);
-        request.subresource = subresource.map(str::to_owned);
-        object_of(self.send(request, Shortcut::None).await)
-    }
-
-    pub(crate) async fn call(&self, service: &str, request: Value) -> Result<Value, CallError> {
-        match self.slot.ask(Ask::Call { service: service.to_owned(), request }).await {
-            Answer::Call(answer) => answer,
-            other => Err(CallError::Refused {
-                service: service.to_owned(),
-                message: format!("the driver answered a call with {other:?}"),
-            }),
-        }
-    }
-
-    pub(crate) async fn now(&self) -> Timestamp {
-        match self.slot.ask(Ask::Now).await {
-            Answer::Now(now) => now,
-            _ => Timestamp::default(),
-        }
-    }
-
-    /// Whether an object carries fields that this controller applied.
-    pub(crate) fn applied(&self, object: &Value) -> bool {
-        let mut entries = object["metadata"]["managedFields"].as_array().into_iter().flatten();
-        entries.any(|entry| entry["operation"] == "Apply" && entry["manager"] == self.manager.as_str())
-    }
-}
-
-/// Whether a refusal means that the object does not exist, and not that the API does not know the resource.
-pub(crate) fn names_a_missing_object(status: &Status) -> bool {
-    let names_an_object = status.details.as_ref().is_some_and(|details| details.name.is_some());
-    status.reason == Some(Reason::NotFound) && names_an_object
-}
-
-/// The object of an answer, or its failure as an error.
-pub(crate) fn object_of(response: Response) -> Result<Arc<Value>, Error> {
-    match response.body {
-        Body::Object(object) => Ok(object),
-        Body::Status(status) => Err(status.into()),
-        Body::List(_) => Err(Status::internal("one object was answered with a list").into()),
     }
 }

@@ -1,12 +1,18 @@
 //! Making an output what a state wants it to be, and refusing to take what is not ours.
 
+use std::sync::Arc;
+
 use serde_json::Value;
-use windlass_model::{Status, object};
+use windlass_model::{Reason, Request, Status, Verb, object};
 
 use crate::ask::Shortcut;
 use crate::bug::Bug;
-use crate::output::{Output, shown};
-use crate::ownership::is_ours;
+use crate::field_manager;
+use crate::io::object_of;
+use crate::kind::ObjectRef;
+use crate::outcome::Error;
+use crate::output::{Fence, Output, shown};
+use crate::ownership::{is_ours, is_unclaimed};
 use crate::reconcile::Ledger;
 use crate::record::OutputRecord;
 use crate::run::End;
@@ -37,24 +43,130 @@ pub(crate) async fn apply(
     if let Some(live) = &live
         && !output.force
         && !is_ours(ledger, &record, live)
+        && !is_unclaimed(ledger, live)
     {
         return Err(End::failed(taken(&record, live).into()));
     }
-    let mut body = output.to_apply(&ledger.declaration, &ledger.parent);
-    if let Some(live) = &live {
-        // With a uid, apply changes this object or fails: another one that has got the name since is not ours to
-        // change, and a finalizer creates nothing.
-        object::set_meta(&mut body, "uid", object::uid(live));
-    } else if deleting {
+    if live.is_none() && deleting {
         return Ok(());
     }
     if !deleting && record.untied {
         ledger.record_before_creation(&record).await.map_err(End::failed)?;
     }
-    let applied = ledger.io.apply(&output.kind, &place, body, output.force).await.map_err(End::failed)?;
-    record.uid = object::uid(&applied).to_owned();
+    let written = write(ledger, output, &place, &record, live).await.map_err(End::failed)?;
+    record.uid = object::uid(&written).to_owned();
     ensured.push(record);
     Ok(())
+}
+
+/// Writes the output as its fence allows, and returns what is there then.
+async fn write(
+    ledger: &Ledger,
+    output: &Output,
+    place: &ObjectRef,
+    record: &OutputRecord,
+    live: Option<Arc<Value>>,
+) -> Result<Arc<Value>, Error> {
+    let body = output.to_apply(&ledger.declaration, &ledger.parent);
+    match (&output.fence, live) {
+        (Fence::Absent, Some(live)) => Ok(live),
+        (Fence::Absent, None) => match create(ledger, output, place, body).await {
+            Err(Error::Api(status)) if status.reason == Some(Reason::AlreadyExists) => {
+                created_meanwhile(ledger, output, place, record, *status).await
+            }
+            created => created,
+        },
+        (Fence::Unchanged, None) => create(ledger, output, place, body).await,
+        (Fence::Unchanged, Some(live)) => {
+            let version = object::resource_version(&live).to_owned();
+            apply_to(ledger, output, place, body, Some(live), Some(&version)).await
+        }
+        (Fence::Version { uid, resource_version }, live) => {
+            let mut body = body;
+            object::set_meta(&mut body, "uid", uid.as_str());
+            apply_to(ledger, output, place, body, live, Some(resource_version)).await
+        }
+        (Fence::None, live) => apply_to(ledger, output, place, body, live, None).await,
+    }
+}
+
+/// A create, unlike an apply, fails if the object exists, however late it arrives.
+async fn create(
+    ledger: &Ledger,
+    output: &Output,
+    place: &ObjectRef,
+    body: Value,
+) -> Result<Arc<Value>, Error> {
+    let request = Request::new(Verb::Create, output.kind.resource.clone())
+        .in_namespace(&place.namespace)
+        .with_body(body)
+        .as_manager(&ledger.declaration.field_manager());
+    object_of(ledger.io.send(request, Shortcut::None).await)
+}
+
+/// The cache did not show it yet: it is fine if it is ours.
+async fn created_meanwhile(
+    ledger: &Ledger,
+    output: &Output,
+    place: &ObjectRef,
+    record: &OutputRecord,
+    exists: Status,
+) -> Result<Arc<Value>, Error> {
+    match ledger.io.get(&output.kind, place, Shortcut::None).await? {
+        Some(live) if output.force || is_ours(ledger, record, &live) || is_unclaimed(ledger, &live) => {
+            Ok(live)
+        }
+        Some(live) => Err(taken(record, &live).into()),
+        None => Err(exists.into()),
+    }
+}
+
+/// Applies the body to the object that was seen, if one was.
+async fn apply_to(
+    ledger: &Ledger,
+    output: &Output,
+    place: &ObjectRef,
+    mut body: Value,
+    live: Option<Arc<Value>>,
+    version: Option<&str>,
+) -> Result<Arc<Value>, Error> {
+    let io = &ledger.io;
+    let mut version = version.map(str::to_owned);
+    let mut live = live;
+    if let Some(seen) = &live {
+        // With a uid, apply changes this object or fails: another one that has got the name since is not ours to
+        // change, and a finalizer creates nothing.
+        if object::uid(&body).is_empty() {
+            object::set_meta(&mut body, "uid", object::uid(seen));
+        }
+        // What this controller has created by a plain request, it owns as an updater, not as an applier. If the fence
+        // is another version than the one that was seen, the apply fails, and must.
+        let is_current = version.as_deref().is_none_or(|version| version == object::resource_version(seen));
+        let manager = &ledger.declaration.field_manager();
+        if let Some(patch) = field_manager::take_over_creation(seen, manager).filter(|_| is_current) {
+            let taken_over = io.merge(&output.kind, place, None, patch).await?;
+            version = version.map(|_| object::resource_version(&taken_over).to_owned());
+            live = Some(taken_over);
+        }
+    }
+    if let Some(version) = &version {
+        object::set_meta(&mut body, "resourceVersion", version.as_str());
+    }
+    let applied = io.apply(&output.kind, place, body, output.force).await;
+    match (&applied, &live) {
+        (Err(Error::Api(status)), Some(seen))
+            if field_manager::is_conflict_with(status, &ledger.declaration.field_manager()) =>
+        {
+            // The only rival is this controller itself, with an update of its own. Nobody else can get in between,
+            // since the version is that of the fence, or of the object that was seen.
+            let mut body = output.to_apply(&ledger.declaration, &ledger.parent);
+            object::set_meta(&mut body, "uid", object::uid(seen));
+            let seen = version.as_deref().unwrap_or(object::resource_version(seen));
+            object::set_meta(&mut body, "resourceVersion", seen);
+            io.apply(&output.kind, place, body, true).await
+        }
+        _ => applied,
+    }
 }
 
 fn taken(record: &OutputRecord, live: &Value) -> Status {

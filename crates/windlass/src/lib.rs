@@ -52,6 +52,8 @@ mod cx;
 mod declaration;
 mod ended;
 mod ensure;
+mod field_manager;
+mod io;
 mod kind;
 pub mod local;
 mod machine;
@@ -59,6 +61,7 @@ mod outcome;
 mod output;
 mod ownership;
 mod prune;
+mod random;
 mod reconcile;
 mod record;
 pub mod recording;
@@ -66,6 +69,7 @@ mod report;
 mod run;
 mod states;
 mod status;
+mod write;
 
 pub use ask::{Answer, Ask, Shortcut};
 pub use bug::Bug;
@@ -86,6 +90,7 @@ pub use outcome::{
     to, waiting,
 };
 pub use output::Output;
+pub use random::RandomBytes;
 pub use record::{Condition, ControllerRecord, MachineStatus, OutputRecord};
 pub use states::{ConditionInfo, StateInfo, States};
 pub use windlass_derive::States;

@@ -12,6 +12,7 @@ use crate::ended::Ended;
 use crate::kind::ObjectRef;
 use crate::machine::Controller;
 use crate::outcome::CallError;
+use crate::random::RandomBytes;
 
 /// What answers calls to external services.
 pub type ServiceModel = Box<dyn FnMut(Value) -> Result<Value, CallError> + Send>;
@@ -22,6 +23,8 @@ pub struct Local {
     pub cluster: Cluster,
     services: BTreeMap<String, ServiceModel>,
     now: Timestamp,
+    /// How many random values were drawn: each is another, and the same in every run.
+    draws: u64,
     /// Every ask of the last reconcile with its answer.
     pub log: Vec<(Ask, Answer)>,
 }
@@ -29,7 +32,7 @@ pub struct Local {
 impl Local {
     /// A driver for this cluster.
     pub fn new(cluster: Cluster) -> Self {
-        Local { cluster, services: BTreeMap::new(), now: Timestamp::default(), log: Vec::new() }
+        Local { cluster, services: BTreeMap::new(), now: Timestamp::default(), draws: 0, log: Vec::new() }
     }
 
     /// Answers the calls to a service.
@@ -98,6 +101,10 @@ impl Local {
                 Answer::Api(response)
             }
             Ask::Now => Answer::Now(self.now),
+            Ask::Random { .. } => {
+                self.draws += 1;
+                Answer::Random(RandomBytes::numbered(self.draws))
+            }
             Ask::Call { service, request } => Answer::Call(match self.services.get_mut(service) {
                 Some(model) => model(request.clone()),
                 None => Err(CallError::Unavailable {

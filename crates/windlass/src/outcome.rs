@@ -19,7 +19,8 @@ pub enum Next<S> {
     Done,
     /// As `Done`, and look again later.
     DoneAndRequeue(Duration),
-    /// This state waits for something: its condition is False, and the reconcile starts again later.
+    /// This state waits for something: its outputs are applied, its condition is False, and the reconcile starts again
+    /// later.
     Requeue {
         /// How much later.
         after: Duration,
@@ -45,7 +46,8 @@ pub fn done_and_requeue_after<S>(after: Duration) -> Outcome<S> {
     Ok(Next::DoneAndRequeue(after))
 }
 
-/// This state waits for something that is expected to come. The wait is not an error and never backs off.
+/// This state waits for something that is expected to come. The wait is not an error and never backs off. What the
+/// state has ensured is applied first, so it can wait for what it makes.
 ///
 /// `reason` becomes the condition's reason, so it must be CamelCase; anything else is put right.
 pub fn requeue_after<S>(after: Duration, reason: impl Into<String>) -> Outcome<S> {
@@ -57,12 +59,13 @@ pub fn waiting<S>(after: Duration, reason: impl Into<String>, message: impl Into
     Ok(Next::Requeue { after, reason: reason.into(), message: message.into() })
 }
 
-/// This state failed in a way that trying again may mend. Retries back off exponentially.
+/// This state failed, and another try may succeed. Retries back off exponentially. Nothing may have been ensured in
+/// this state before.
 pub fn fail<S>(reason: impl Into<String>, message: impl Into<String>) -> Outcome<S> {
     Err(Error::Failed { reason: reason.into(), message: message.into() })
 }
 
-/// This state failed in a way that only a change of the object can mend.
+/// This state failed, and only a change of the object can help. Nothing may have been ensured in this state before.
 pub fn fail_for_good<S>(reason: impl Into<String>, message: impl Into<String>) -> Outcome<S> {
     Err(Error::Terminal { reason: reason.into(), message: message.into() })
 }

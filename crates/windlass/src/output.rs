@@ -14,6 +14,20 @@ pub struct Output {
     pub(crate) owner: Owner,
     pub(crate) labelled: bool,
     pub(crate) force: bool,
+    pub(crate) fence: Fence,
+}
+
+/// What must still be so for a write of an output to take effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fence {
+    /// Nothing: the write that arrives last wins.
+    None,
+    /// It does not exist. What exists is left as it is.
+    Absent,
+    /// It is what the reconcile read just before: absent, or of that very version.
+    Unchanged,
+    /// It is the version that the machine has read and decided on.
+    Version { uid: String, resource_version: String },
 }
 
 /// How an output refers to its parent.
@@ -54,6 +68,54 @@ impl Output {
         self
     }
 
+    /// Creates the object if it does not exist, and never changes it afterwards.
+    ///
+    /// For what is drawn once, such as a generated password: a request that arrives late, or twice, or from a process
+    /// that has crashed since, changes nothing.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use k8s_openapi::api::core::v1::Secret;
+    /// # use windlass::{Cx, Kind, Output, Outcome, done};
+    /// # async fn state<P: Kind>(cx: &Cx<P>) -> Outcome<()> {
+    /// let mut secret = Secret::default();
+    /// secret.metadata.name = Some(format!("{}-admin", cx.name()));
+    /// secret.string_data = Some(BTreeMap::from([("password".to_owned(), cx.random_password(24).await)]));
+    /// cx.ensure(Output::from(secret).only_if_absent());
+    /// done()
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn only_if_absent(mut self) -> Self {
+        self.fence = Fence::Absent;
+        self
+    }
+
+    /// Writes the object only if nobody has changed it since this reconcile read it: created if it was absent, else
+    /// applied with its resource version. Otherwise the reconcile ends with a conflict and is tried again.
+    ///
+    /// Without this the write that arrives last wins, be it an old one: one that was delayed, repeated, or sent by a
+    /// process that has crashed since brings an old version back until the next reconcile.
+    #[must_use]
+    pub fn fenced(mut self) -> Self {
+        self.fence = Fence::Unchanged;
+        self
+    }
+
+    /// Writes the object only if it is still as the machine has read it: the very object, in the very version.
+    /// Otherwise the reconcile ends with a conflict and is tried again.
+    ///
+    /// For decisions that depend on what was read, such as the next step of an ordered upgrade.
+    #[must_use]
+    pub fn if_unchanged_since<K: Kind>(mut self, read: &K) -> Self {
+        let metadata = read.object_meta();
+        self.fence = Fence::Version {
+            uid: metadata.uid.clone().unwrap_or_default(),
+            resource_version: metadata.resource_version.clone().unwrap_or_default(),
+        };
+        self
+    }
+
     /// Takes over fields that other managers own, where the default is to stop with a conflict.
     #[must_use]
     pub fn forced(mut self) -> Self {
@@ -71,6 +133,7 @@ impl<K: Kind> From<K> for Output {
             owner: Owner::Controller,
             labelled: true,
             force: false,
+            fence: Fence::None,
         }
     }
 }

@@ -4,6 +4,7 @@ use serde_json::Value;
 use windlass_model::object;
 
 use crate::declaration::{CONTROLLER_LABEL, Declaration, OWNER_ANNOTATION, OWNER_LABEL, owner_label};
+use crate::field_manager;
 use crate::kind::ObjectRef;
 use crate::reconcile::Ledger;
 use crate::record::OutputRecord;
@@ -16,12 +17,21 @@ pub(crate) fn is_ours(ledger: &Ledger, record: &OutputRecord, live: &Value) -> b
     has_owner(live, &ledger.parent) || recorded || is_marked(ledger, live)
 }
 
+/// Whether this controller alone has written an object, with [`Cx::create`](crate::Cx::create) say, and no parent has
+/// claimed it yet. Whoever ensures it first gets it.
+pub(crate) fn is_unclaimed(ledger: &Ledger, live: &Value) -> bool {
+    let claimed = !object::owner_references(live).is_empty()
+        || object::label(live, OWNER_LABEL).is_some()
+        || object::annotation(live, OWNER_ANNOTATION).is_some();
+    !claimed && field_manager::is_only_writer(live, &ledger.declaration.field_manager())
+}
+
 /// Whether labels or annotation name this controller and this parent, and the controller did write to it.
 pub(crate) fn is_marked(ledger: &Ledger, live: &Value) -> bool {
     let (declaration, target) = (&ledger.declaration, ledger.target());
     let labelled = object::label(live, CONTROLLER_LABEL) == Some(&declaration.name)
         && object::label(live, OWNER_LABEL) == Some(&owner_label(&target));
-    (labelled || is_annotated(declaration, &target, live)) && ledger.io.applied(live)
+    (labelled || is_annotated(declaration, &target, live)) && ledger.io.has_written(live)
 }
 
 /// Whether an output was made for this parent without an owner reference.

@@ -9,8 +9,8 @@ use serde_json::Value;
 use windlass_model::{Propagation, Reason, Request, Status, Verb, object};
 
 use crate::ask::Shortcut;
-use crate::cx::{Io, names_a_missing_object};
 use crate::declaration::{CONTROLLER_LABEL, Declaration, OWNER_LABEL, OutputKind, owner_label};
+use crate::io::{Io, names_a_missing_object};
 use crate::kind::{KindInfo, ObjectRef};
 use crate::outcome::Error;
 use crate::ownership::{has_owner, is_annotated, is_marked, is_ours};
@@ -188,7 +188,7 @@ pub(crate) async fn leftovers_of_absent_parent(
     let mut leftovers = Vec::new();
     for output in declaration.outputs.iter().filter(|output| output.anywhere) {
         for object in labelled(declaration, io, output, target, Shortcut::Cache).await? {
-            let ours = is_annotated(declaration, target, &object) && io.applied(&object);
+            let ours = is_annotated(declaration, target, &object) && io.has_written(&object);
             if ours && !object::is_deleting(&object) {
                 leftovers.push((&output.kind, object));
             }

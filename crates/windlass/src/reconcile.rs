@@ -12,9 +12,9 @@ use windlass_model::{Request, Verb, object};
 
 use crate::ask::Shortcut;
 use crate::coroutine::Coroutine;
-use crate::cx::{Io, names_a_missing_object, object_of};
 use crate::declaration::{Declaration, SUSPEND_ANNOTATION};
 use crate::ended::{Ended, Verdict};
+use crate::io::{Io, names_a_missing_object, object_of};
 use crate::kind::ObjectRef;
 use crate::machine::Controller;
 use crate::outcome::Error;

@@ -7,12 +7,14 @@ use std::time::Duration;
 
 use crate::bug::Bug;
 use crate::coroutine::panic_message;
-use crate::cx::{Cx, Io};
+use crate::cx::Cx;
 use crate::ended::{Event, Verdict};
 use crate::ensure;
+use crate::io::Io;
 use crate::kind::{Kind, from_value};
 use crate::machine::Machine;
 use crate::outcome::{Error, Next};
+use crate::output::shown;
 use crate::reconcile::Ledger;
 use crate::record::OutputRecord;
 use crate::report::Report;
@@ -139,9 +141,8 @@ pub(crate) async fn run_machine<M: Machine>(machine: &M, ledger: &mut Ledger, de
         run.events.extend(cx.take_events());
         run.report.extend(cx.take_report());
         let ended = match outcome {
-            Ok(Ok(Next::Requeue { after, reason, message })) => Err(End::Requeue { after, reason, message }),
             Ok(Ok(next)) => finish_state(&cx, ledger, &mut run, index, next).await,
-            Ok(Err(error)) => Err(End::failed(error)),
+            Ok(Err(error)) => Err(failed_state(&cx, ledger, error)),
             Err(bug) => Err(End::bug(bug)),
         };
         match ended {
@@ -154,7 +155,7 @@ pub(crate) async fn run_machine<M: Machine>(machine: &M, ledger: &mut Ledger, de
                 run.end = End::Done { requeue_after };
                 return run;
             }
-            Err(end) => {
+            Ok(Continue::Wait(end)) | Err(end) => {
                 run.stopped_at = Some(index);
                 run.end = end;
                 return run;
@@ -194,9 +195,11 @@ impl<F: Future> Future for Guarded<'_, F> {
 enum Continue<S> {
     With(S),
     Stop { requeue_after: Option<Duration> },
+    Wait(End),
 }
 
-/// Applies the outputs of a state that is done, and says where to go on.
+/// Applies the outputs of a state that is done or waits, and says where to go on. A state that waits is applied too:
+/// what it waits for is often what it has just ensured.
 async fn finish_state<P: Kind, S: States>(
     cx: &Cx<P>,
     ledger: &mut Ledger,
@@ -213,12 +216,42 @@ async fn finish_state<P: Kind, S: States>(
             Continue::With(state)
         }
         Next::DoneAndRequeue(after) => Continue::Stop { requeue_after: Some(after) },
-        Next::Done | Next::Requeue { .. } => Continue::Stop { requeue_after: None },
+        Next::Done => Continue::Stop { requeue_after: None },
+        Next::Requeue { after, reason, message } => Continue::Wait(End::Requeue { after, reason, message }),
     };
     for output in cx.take_outputs() {
         ensure::apply(ledger, &mut run.ensured, &output, cx.is_deleting()).await?;
     }
     Ok(next)
+}
+
+/// How a state ends that failed. Its outputs are not applied, since it did not get to its end, and that is never
+/// silent: a failure of the API or of a service names them in its message, and is tried again. A failure that the
+/// machine itself decides on would drop them for good, so it is a bug.
+fn failed_state<P: Kind>(cx: &Cx<P>, ledger: &Ledger, error: Error) -> End {
+    let target = ledger.target();
+    let outputs = cx.take_outputs();
+    let names: Vec<String> =
+        outputs.iter().map(|output| shown(&output.kind, &output.place(&target))).collect();
+    if names.is_empty() {
+        return End::failed(error);
+    }
+    let outputs = names.join(", ");
+    match error {
+        Error::Failed { reason, message } | Error::Terminal { reason, message } => {
+            End::bug(Bug::OutputNotApplied {
+                controller: ledger.declaration.name.clone(),
+                state: ledger.io.state().to_owned(),
+                outputs,
+                reason,
+                message,
+            })
+        }
+        error => {
+            let message = format!("{error}; not applied yet: {outputs}");
+            End::Failed { error, message }
+        }
+    }
 }
 
 fn undeclared_transition(ledger: &Ledger, run: &Run, from: usize, to: usize) -> Bug {

@@ -7,9 +7,9 @@ use crate::action::Action;
 use crate::world::{HOSTS, HostOp, NETWORK, NetworkOp, Step, Words, World};
 
 impl Faults {
-    /// Controllers crash, so many times in all, at any moment. A crash forgets all that is local; requests
-    /// that were sent stay on the network and arrive later: before anything that the restarted controller
-    /// sends, or at any time if messages can be reordered.
+    /// Controllers crash, so many times in all, at any moment. A crash forgets all that is local; requests that were
+    /// sent stay on the network and arrive at any later time, also after what the restarted controller sends: nothing
+    /// keeps requests of two processes in order.
     #[must_use]
     pub fn crashes(mut self, most: u8) -> Self {
         self.most.crashes = most;

@@ -16,26 +16,20 @@ pub(crate) struct Message {
     pub(crate) decided_on: Option<Arc<str>>,
 }
 
-/// Messages on their way.
+/// Messages on their way, by their numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Network {
-    /// Sent by a controller that waits no more, and not delivered yet: the sender and the number of the
-    /// message. In the order of sending, or sorted if messages may overtake each other anyway.
-    pub(crate) late: Vec<(usize, u32)>,
-    /// Delivered once, and to be delivered once more if messages can be duplicated. Sorted numbers.
+    /// Sent by a process that waits no more, and not delivered yet. Sorted: they may arrive in any order, and at any
+    /// time. What a process sent before it crashed is on another connection than what its next life sends, so nothing
+    /// keeps the two in order.
+    pub(crate) late: Vec<u32>,
+    /// Delivered once, and to be delivered once more if messages can be duplicated. Sorted.
     pub(crate) copies: Vec<u32>,
 }
 
 impl Network {
-    pub(crate) fn add_late(&mut self, sender: usize, message: u32, any_order: bool) {
-        self.late.push((sender, message));
-        if any_order {
-            self.late.sort_unstable();
-        }
-    }
-
-    /// Whether a message of this sender is still on its way.
-    pub(crate) fn has_late(&self, sender: usize) -> bool {
-        self.late.iter().any(|(known, _)| *known == sender)
+    pub(crate) fn add_late(&mut self, message: u32) {
+        let place = self.late.partition_point(|known| *known < message);
+        self.late.insert(place, message);
     }
 }

@@ -6,15 +6,14 @@ use super::{CLUSTER, HOSTS, MenuSlot, NETWORK, Words, World};
 use crate::action::{Action, Oddity, Place};
 use crate::host::network::Network;
 
+/// How many values are tried for each random draw: two are enough to differ.
+const DRAWS: u8 = 2;
+
 /// What must be so on the network for an action of a controller to be possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Condition {
     /// Nothing.
     Free,
-    /// Nothing that this process sent earlier is still on its way.
-    InTurn,
-    /// Something that this process sent earlier is still on its way.
-    Overtaking,
     /// This message may arrive once more.
     Copied(u32),
     /// Nothing; and if this message cannot arrive once more, nothing is lost if the action goes first.
@@ -29,12 +28,10 @@ impl PackedCondition {
     pub(crate) const FREE: PackedCondition = PackedCondition(0);
 
     pub(crate) fn unpack(self) -> Condition {
-        let message = self.0 >> 3;
-        match self.0 & 7 {
+        let message = self.0 >> 2;
+        match self.0 & 3 {
             0 => Condition::Free,
-            1 => Condition::InTurn,
-            2 => Condition::Overtaking,
-            3 => Condition::Copied(message),
+            1 => Condition::Copied(message),
             _ => Condition::FirstUnlessCopied(message),
         }
     }
@@ -44,20 +41,16 @@ impl Condition {
     pub(crate) fn pack(self) -> PackedCondition {
         let (which, message) = match self {
             Condition::Free => (0, 0),
-            Condition::InTurn => (1, 0),
-            Condition::Overtaking => (2, 0),
-            Condition::Copied(message) => (3, message),
-            Condition::FirstUnlessCopied(message) => (4, message),
+            Condition::Copied(message) => (1, message),
+            Condition::FirstUnlessCopied(message) => (2, message),
         };
-        assert!(message < 1 << 29, "fewer than 2^29 distinct messages fit in memory");
-        PackedCondition(message << 3 | which)
+        assert!(message < 1 << 30, "fewer than 2^30 distinct messages fit in memory");
+        PackedCondition(message << 2 | which)
     }
 
-    pub(crate) fn holds(self, network: &Network, process: usize) -> bool {
+    pub(crate) fn holds(self, network: &Network) -> bool {
         match self {
             Condition::Free | Condition::FirstUnlessCopied(_) => true,
-            Condition::InTurn => !network.has_late(process),
-            Condition::Overtaking => network.has_late(process),
             Condition::Copied(message) => network.copies.contains(&message),
         }
     }
@@ -75,7 +68,7 @@ impl World {
         for process in 0..self.controllers() {
             self.host_actions(state, process, &mut possible);
             let network = self.network(state[NETWORK]);
-            let now = possible.drain(..).filter(|(_, condition)| condition.holds(network, process));
+            let now = possible.drain(..).filter(|(_, condition)| condition.holds(network));
             actions.extend(now.map(|(action, _)| action));
         }
         self.common_actions(state, actions);
@@ -142,6 +135,10 @@ impl World {
     ) {
         let place = Place { controller: process as u8, active: slot.active, slot: slot.slot };
         let mut free = |action| possible.push((action, Condition::Free));
+        if slot.draws {
+            (0..DRAWS).for_each(|value| free(Action::Draw { place, value }));
+            return;
+        }
         if self.is_cut(state, process, slot.peer) {
             free(Action::Timeout { place });
             return;
@@ -156,12 +153,7 @@ impl World {
             }
             let stale = self.is_stale(state, process, slot);
             let oddity = if stale { Oddity::Stale } else { Oddity::Regular };
-            possible.push((Action::Deliver { place, oddity }, Condition::InTurn));
-            if self.faults().reorders {
-                // That a read overtakes something is no harm by itself.
-                let oddity = if slot.effect { Oddity::Overtakes } else { oddity };
-                possible.push((Action::Deliver { place, oddity }, Condition::Overtaking));
-            }
+            possible.push((Action::Deliver { place, oddity }, Condition::Free));
             return;
         }
         let is_undisturbed = slot.replies == 1 && self.leaves_answers_alone(state);
@@ -190,12 +182,9 @@ impl World {
 
     fn late_actions(&mut self, state: &Words, actions: &mut Vec<Action>) {
         let late = self.network(state[NETWORK]).late.clone();
-        let reorders = self.faults().reorders;
         for (index, message) in late.iter().enumerate() {
-            let (earlier, sender) = (&late[..index], message.0);
-            // Without reordering, the messages of one sender arrive in turn; and equal messages do the same.
-            let in_turn = reorders || earlier.iter().all(|(known, _)| *known != sender);
-            if in_turn && !earlier.contains(message) && self.is_connected(state, message.1) {
+            // Of equal messages it makes no difference which arrives first.
+            if !late[..index].contains(message) && self.is_connected(state, *message) {
                 actions.push(Action::Late { index: index as u16 });
             }
         }

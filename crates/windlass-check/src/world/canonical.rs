@@ -124,10 +124,8 @@ impl World {
 impl Parts {
     fn mentions_of_network(&mut self, network: u32) -> u32 {
         let network = self.networks.get(network).clone();
-        let late = network.late.iter().map(|(_, message)| *message);
-        let messages: Vec<u32> = late.chain(network.copies.iter().copied()).collect();
-        messages.into_iter().fold(NONE, |all, message| {
-            let more = self.mentions_of_message(message);
+        network.late.iter().chain(&network.copies).fold(NONE, |all, message| {
+            let more = self.mentions_of_message(*message);
             self.ledger.union(all, more)
         })
     }
@@ -196,7 +194,7 @@ impl Parts {
         match &**self.asks.get(ask) {
             Ask::Api { request, .. } => request_mentions(request, &mut self.ledger.keys, &mut mentions),
             Ask::Call { request, .. } => collect_uids(request, &mut mentions.uids),
-            Ask::Now => {}
+            Ask::Now | Ask::Random { .. } => {}
         }
         let id = self.ledger.sets.id(mentions);
         self.ledger.of_asks.insert(ask, id);
@@ -227,7 +225,7 @@ impl Parts {
                 }
             }
             Answer::Call(Ok(value)) => collect_uids(value, &mut mentions.uids),
-            Answer::Call(Err(_)) | Answer::Now(_) => {}
+            Answer::Call(Err(_)) | Answer::Now(_) | Answer::Random(_) => {}
         }
         let id = self.ledger.sets.id(mentions);
         self.ledger.of_answers.insert(answer, id);
@@ -256,7 +254,7 @@ impl Parts {
     }
 }
 
-fn key_of_object(types: &Types, found: &Value) -> Option<Key> {
+pub(super) fn key_of_object(types: &Types, found: &Value) -> Option<Key> {
     let (group, version) = object::split_api_version(found["apiVersion"].as_str()?);
     let resource = &types.by_kind(group, version, found["kind"].as_str()?)?.resource;
     Some(Key::new(&resource.group, &resource.plural, object::namespace(found), object::name(found)))
@@ -298,13 +296,18 @@ fn settle_gone(
 }
 
 /// The object with its generation, and those that its status says were observed, numbered by rank; `None` if they
-/// are. Only what stands under these names is taken for a generation.
+/// are. Only what stands under these names is taken for a generation; `renumber` finds out if code keeps one elsewhere.
 fn ranked_generations(live: &Value) -> Option<Value> {
     let mut seen = BTreeSet::from([object::generation(live)]);
     visit_observed(&mut live.clone(), &mut |number| {
         seen.insert(*number);
     });
-    let rank = |number: i64| seen.iter().take_while(|seen| **seen < number).count() as i64 + 1;
+    // Nothing was ever observed as generation 0: it is what a field says that was never set, and stays.
+    seen.remove(&0);
+    let rank = |number: i64| match number {
+        0 => 0,
+        _ => seen.iter().take_while(|seen| **seen < number).count() as i64 + 1,
+    };
     if object::generation(live) == 0 || seen.iter().all(|number| rank(*number) == *number) {
         return None;
     }
@@ -314,7 +317,7 @@ fn ranked_generations(live: &Value) -> Option<Value> {
     Some(ranked)
 }
 
-fn visit_observed(value: &mut Value, visit: &mut impl FnMut(&mut i64)) {
+pub(super) fn visit_observed(value: &mut Value, visit: &mut impl FnMut(&mut i64)) {
     match value {
         Value::Object(fields) => {
             for (name, field) in fields {

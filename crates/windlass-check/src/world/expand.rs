@@ -43,7 +43,7 @@ impl World {
             let mut possible = Vec::new();
             self.host_actions(state, process, &mut possible);
             let network = self.memory.known_network(state[NETWORK]);
-            let now = (0..).zip(possible).filter(|(_, (_, condition))| condition.holds(network, process));
+            let now = (0..).zip(possible).filter(|(_, (_, condition))| condition.holds(network));
             moves.extend(now.map(|(place, (action, _))| Move { action, plan, place }));
         }
         let mut actions = Vec::new();
@@ -137,7 +137,7 @@ impl World {
         for planned in plan.iter() {
             let is_possible = planned.condition == PackedCondition::FREE || {
                 let network = self.memory.known_network(expansion.from()[STORED_NETWORK]);
-                planned.condition.unpack().holds(network, process)
+                planned.condition.unpack().holds(network)
             };
             if is_possible {
                 self.add(process, planned, expansion, wrongs);
@@ -193,7 +193,7 @@ impl World {
     }
 
     /// Whether states are renumbered after every step.
-    fn renumbers(&self) -> bool {
+    pub(crate) fn renumbers(&self) -> bool {
         self.reductions.versions && self.has_plans()
     }
 }

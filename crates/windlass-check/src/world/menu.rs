@@ -34,4 +34,6 @@ pub(crate) struct MenuSlot {
     /// Whether it can change anything.
     pub(crate) effect: bool,
     pub(crate) shortcut: Shortcut,
+    /// Whether a random value is to be drawn, which takes no message.
+    pub(crate) draws: bool,
 }

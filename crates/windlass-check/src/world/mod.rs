@@ -14,6 +14,7 @@ mod perform;
 mod plan;
 mod recent;
 mod reduce;
+pub(crate) mod renumber;
 mod seen;
 mod situation;
 mod symmetry;

@@ -5,13 +5,14 @@
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use windlass::{Answer, Ask, CallError, Controller, Shortcut, Trigger, Verdict};
+use windlass::{Answer, Ask, CallError, Controller, RandomBytes, Shortcut, Trigger, Verdict};
 use windlass_model::{Change, Cluster, Key, Reason, Response, Status, Store, Timestamp, Verb, object};
 
 use super::canonical::Ledger;
 use super::menu::{Menu, MenuSlot};
 use super::ops::{Ending, HostOp, HostStep, NetworkOp, Wrong};
 use super::symmetry::Mirrors;
+use crate::action::Place;
 use crate::fault::Faults;
 use crate::host::client::ClientEvent;
 use crate::host::controller::{Active, Host, Slot, insert, remove};
@@ -47,6 +48,12 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
+    /// Whether states are renumbered after every step. Views that are behind hold on to old numbers, so with them
+    /// nothing is.
+    pub(crate) fn renumbers(&self) -> bool {
+        self.reductions.versions && self.faults.stale == 0
+    }
+
     /// Whether this is a call that changes nothing.
     fn is_read(&self, ask: &Ask) -> bool {
         match ask {
@@ -116,7 +123,10 @@ impl Parts {
         let mut marks = Interner::new();
         marks.id(Vec::new());
         Parts {
-            steps: Steps::new(setup.processes.clone()),
+            steps: Steps::new(
+                setup.processes.clone(),
+                setup.renumbers().then(|| setup.cluster.types().clone()),
+            ),
             database: Database::new(setup.reductions.versions),
             services: Services::new(setup.services.clone()),
             asks,
@@ -202,6 +212,7 @@ impl Parts {
             replies: slot.replies.len() as u8,
             effect: ask.has_effect() && !self.setup.is_read(ask),
             shortcut,
+            draws: matches!(&**ask, Ask::Random { .. }),
         }
     }
 
@@ -464,7 +475,7 @@ impl Parts {
                 return Slot { message: NO_MESSAGE, answer: Some(answer), ..Slot::default() };
             }
             Ask::Api { request, .. } => Some(request.clone()),
-            Ask::Call { .. } => None,
+            Ask::Call { .. } | Ask::Random { .. } => None,
         };
         let decided_on = request.filter(|request| acts_on_what_it_saw(request)).and_then(|request| {
             self.steps.last_seen_uid(node, &key_of(&request)?, &self.asks, &self.answers)
@@ -499,10 +510,7 @@ impl Parts {
     pub(crate) fn network_op(&mut self, network: u32, op: NetworkOp) -> u32 {
         let mut network = (**self.networks.get(network)).clone();
         match op {
-            NetworkOp::AddLate(message) => {
-                let sender = self.messages.get(message).sender;
-                network.add_late(sender, message, self.setup.faults.reorders);
-            }
+            NetworkOp::AddLate(message) => network.add_late(message),
             NetworkOp::TakeLate(index) => drop(network.late.remove(index)),
             NetworkOp::AddCopy(message) => insert(&mut network.copies, message),
             NetworkOp::UseCopy(message) => remove(&mut network.copies, message),
@@ -510,11 +518,32 @@ impl Parts {
                 let alive = |message: &u32| {
                     !self.database.is_dead(cluster, self.asks.get(self.messages.get(*message).ask))
                 };
-                network.late.retain(|(_, message)| alive(message));
+                network.late.retain(alive);
                 network.copies.retain(alive);
             }
         }
         self.networks.id(network)
+    }
+
+    /// Whether a random value was asked for, so that not even the same order of things leads to the same objects.
+    pub(crate) fn draws(&self) -> bool {
+        self.steps.draws
+    }
+
+    /// One of the values that can be drawn at a point of a reconcile. They differ from those of earlier draws of the
+    /// same reconcile; another reconcile may draw the same or others.
+    pub(crate) fn drawn_answer(&mut self, host: u32, place: Place, value: u8) -> u32 {
+        let host = self.hosts.get(host);
+        let node = host.active[usize::from(place.active)].node;
+        let is_draw = |answer: &u32| matches!(&**self.answers.get(*answer), Answer::Random(_));
+        let mut earlier = usize::from(place.slot);
+        let mut at = self.steps.before(node);
+        while let Some((before, answers)) = at {
+            earlier += answers.iter().filter(|answer| is_draw(answer)).count();
+            at = self.steps.before(before);
+        }
+        let number = 2 * earlier as u64 + u64::from(value);
+        self.answers.id(Answer::Random(RandomBytes::numbered(number)))
     }
 
     /// The answer to a message that went astray.

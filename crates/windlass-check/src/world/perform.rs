@@ -30,6 +30,12 @@ impl World {
                 self.use_copy(&mut step, message);
                 self.deliver(&mut step, place);
             }
+            Action::Draw { place, value } => {
+                let host = state[HOSTS + place.process()];
+                let answer = self.parts().drawn_answer(host, place, value);
+                step.answer = Some(answer);
+                self.host_op(&mut step, place.process(), HostOp::Receive { place, answer });
+            }
             Action::Reply { place, reply } => {
                 self.host_op(&mut step, place.process(), HostOp::Reply { place, reply });
             }
@@ -103,7 +109,7 @@ impl World {
     }
 
     fn deliver_late(&mut self, step: &mut Step, index: usize) {
-        let (_, message) = self.network(step.state[NETWORK]).late[index];
+        let message = self.network(step.state[NETWORK]).late[index];
         step.state[NETWORK] = self.network_op(step.state[NETWORK], NetworkOp::TakeLate(index));
         self.execute(step, message);
         self.keep_copy(step, message);

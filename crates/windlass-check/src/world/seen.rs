@@ -5,6 +5,7 @@ use std::sync::Arc;
 use windlass::ObjectRef;
 use windlass_model::Cluster;
 
+use super::renumber::{other_cluster, other_services};
 use super::{CLUSTER, ENVIRONMENT, Words, World};
 use crate::host::service::ServiceStates;
 use crate::view::View;
@@ -24,6 +25,18 @@ impl Seen {
             clocks: &self.clocks,
             clock_limit: self.clock_limit,
             services: &self.services,
+        }
+    }
+}
+
+impl Seen {
+    /// The same with other versions, generations and uids.
+    pub(crate) fn with_other_numbers(&self) -> Self {
+        Seen {
+            cluster: Arc::new(other_cluster(&self.cluster)),
+            services: Arc::new(other_services(&self.services)),
+            clocks: self.clocks.clone(),
+            clock_limit: self.clock_limit,
         }
     }
 }

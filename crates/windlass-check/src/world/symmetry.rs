@@ -149,15 +149,11 @@ impl Parts {
     }
 
     fn mirror_network(&mut self, exchange: usize, network: &Network) -> Network {
-        let late =
-            network.late.iter().map(|(sender, message)| (*sender, self.mirror_message(exchange, *message)));
-        let mut mirrored = Network { late: late.collect(), copies: Vec::new() };
-        if self.setup.faults.reorders {
-            mirrored.late.sort_unstable();
-        }
-        mirrored.copies =
-            sorted(network.copies.iter().map(|message| self.mirror_message(exchange, *message)));
-        mirrored
+        let mut late: Vec<u32> =
+            network.late.iter().map(|message| self.mirror_message(exchange, *message)).collect();
+        late.sort_unstable();
+        let copies = sorted(network.copies.iter().map(|message| self.mirror_message(exchange, *message)));
+        Network { late, copies }
     }
 
     fn mirror_environment(&mut self, exchange: usize, environment: &Environment) -> Environment {
@@ -287,7 +283,7 @@ impl Parts {
                 let request = self.mirrors.value(exchange, request);
                 Ask::Call { service: service.clone(), request }
             }
-            Ask::Now => Ask::Now,
+            other @ (Ask::Now | Ask::Random { .. }) => other.clone(),
         };
         let mirrored = self.asks.id(mirrored);
         self.mirrors.asks.insert((exchange, ask), mirrored);
@@ -319,7 +315,7 @@ impl Parts {
                 }
             },
             Answer::Call(Ok(value)) => *value = self.mirrors.value(exchange, value),
-            Answer::Call(Err(_)) | Answer::Now(_) => {}
+            Answer::Call(Err(_)) | Answer::Now(_) | Answer::Random(_) => {}
         }
         let mirrored = self.answers.id(mirrored);
         self.mirrors.answers.insert((exchange, answer), mirrored);

@@ -3,10 +3,12 @@
 mod code_bugs;
 mod crash_points;
 mod faults;
+mod outputs;
 mod page;
 mod properties;
 mod reductions;
 mod regressions;
+mod renumbering;
 mod services;
 mod things;
 mod triggers;

@@ -11,10 +11,14 @@ use windlass::States;
 
 #[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[kube(group = "test.windlass.dev", version = "v1", kind = "Thing", namespaced)]
-pub(crate) struct ThingSpec {}
+pub(crate) struct ThingSpec {
+    /// Whatever a test wants to be copied.
+    #[serde(default)]
+    pub(crate) value: String,
+}
 
 pub(crate) fn thing(name: &str) -> Thing {
-    Thing::new(name, ThingSpec {})
+    Thing::new(name, ThingSpec { value: String::new() })
 }
 
 pub(crate) fn map(name: &str) -> ConfigMap {

@@ -21,6 +21,7 @@ use windlass::{Rival, Shortcut, Step};
 
 use crate::api::{self, Api};
 use crate::operations::clock::now;
+use crate::operations::entropy::random_bytes;
 use crate::operations::leader::Leading;
 use crate::operations::spans;
 use crate::services::Services;
@@ -158,6 +159,7 @@ impl Driver {
             }
             Ask::Call { service, .. } => Answer::Call(Err(CallError::Timeout { service: service.clone() })),
             Ask::Now => Answer::Now(now()),
+            Ask::Random { .. } => Answer::Random(random_bytes()),
         }
     }
 
@@ -172,6 +174,7 @@ impl Driver {
                 Answer::Call(self.services.call(service, request.clone()).instrument(span).await)
             }
             Ask::Now => Answer::Now(now()),
+            Ask::Random { .. } => Answer::Random(random_bytes()),
         }
     }
 

@@ -18,7 +18,7 @@ pub(super) struct Applying<'a> {
     pub(super) place: ObjectRef,
     body: &'a Value,
     pub(super) manager: &'a str,
-    /// Of all that is sent, but for the uid, which is not there yet when the object is made.
+    /// Of all that is sent, but for the uid and the version: they say which object is meant, and not what it is to be.
     pub(super) hash: u64,
 }
 
@@ -85,7 +85,7 @@ fn hash(body: &Value, manager: &str, force: bool) -> u64 {
             Some(metadata) if name == "metadata" => {
                 metadata
                     .iter()
-                    .filter(|(field, _)| *field != "uid")
+                    .filter(|(field, _)| !["uid", "resourceVersion"].contains(&field.as_str()))
                     .for_each(|field| field.hash(&mut hasher));
             }
             _ => value.hash(&mut hasher),
@@ -101,10 +101,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_hash_is_of_all_but_the_uid() {
+    fn the_hash_is_of_all_but_uid_and_version() {
         let body = json!({"kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "1"}});
-        let with_uid =
-            json!({"kind": "ConfigMap", "metadata": {"name": "a", "uid": "u"}, "data": {"a": "1"}});
+        let with_uid = json!({"kind": "ConfigMap", "metadata": {"name": "a", "uid": "u", "resourceVersion": "7"}, "data": {"a": "1"}});
         let other = json!({"kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "2"}});
         let of = |body| hash(body, "me", false);
         assert_eq!(of(&body), of(&with_uid));

@@ -2,6 +2,7 @@
 
 pub(crate) mod clock;
 pub mod endpoints;
+pub(crate) mod entropy;
 pub mod events;
 pub mod leader;
 pub mod metrics;

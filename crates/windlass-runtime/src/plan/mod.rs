@@ -15,6 +15,7 @@ use windlass::{Answer, Ask, Controller, Event, Kind, KindInfo, ObjectRef, Step};
 
 use crate::api::Api;
 use crate::operations::clock::now;
+use crate::operations::entropy::random_bytes;
 use crate::recorder::Redaction;
 
 use draft::Draft;
@@ -152,6 +153,7 @@ impl Planner {
                 let answer = match &ask {
                     Ask::Api { request, .. } => Answer::Api(draft.perform(request).await),
                     Ask::Now => Answer::Now(now()),
+                    Ask::Random { .. } => Answer::Random(random_bytes()),
                     Ask::Call { service, request } => {
                         calls.push((service.clone(), request.clone()));
                         continue;

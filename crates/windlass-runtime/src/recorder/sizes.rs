@@ -19,11 +19,11 @@ pub(super) fn of(driven: &Driven) -> usize {
     let asks = driven.exchanges.iter().flat_map(|exchange| &exchange.asks).map(|ask| match ask {
         Ask::Api { request, .. } => FRAME + request.body.as_ref().map_or(0, value),
         Ask::Call { request, .. } => FRAME + value(request),
-        Ask::Now => FRAME,
+        Ask::Now | Ask::Random { .. } => FRAME,
     });
     let answers = driven.exchanges.iter().flat_map(|exchange| &exchange.answers).map(|answer| match answer {
         Answer::Call(Ok(response)) => FRAME + value(response),
-        Answer::Api(_) | Answer::Call(Err(_)) | Answer::Now(_) => FRAME,
+        Answer::Api(_) | Answer::Call(Err(_)) | Answer::Now(_) | Answer::Random(_) => FRAME,
     });
     EXPANSION * driven.read_length + asks.sum::<usize>() + answers.sum::<usize>()
 }

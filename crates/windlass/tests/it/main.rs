@@ -1,6 +1,7 @@
 //! All integration tests in one binary: linking many takes longer than running them.
 
 mod fixture;
+mod outputs;
 mod parents;
 mod recordings;
 mod reports;

@@ -378,6 +378,9 @@ fn a_changed_parent_makes_the_status_write_a_conflict() {
                             windlass::Answer::Api(cluster.request(&request))
                         }
                         windlass::Ask::Now => windlass::Answer::Now(Timestamp::default()),
+                        windlass::Ask::Random { .. } => {
+                            windlass::Answer::Random(windlass::RandomBytes::numbered(0))
+                        }
                         windlass::Ask::Call { .. } => windlass::Answer::Call(Ok(json!(true))),
                     });
                 }

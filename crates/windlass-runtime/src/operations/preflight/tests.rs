@@ -211,6 +211,7 @@ async fn drive(api: &dyn Perform, controller: &Controller, target: &ObjectRef) -
                     answers.push(match &ask {
                         Ask::Api { request, .. } => Answer::Api(api.perform(request).await),
                         Ask::Now => Answer::Now(clock::now()),
+                        Ask::Random { .. } => unreachable!("the controllers of this test draw nothing"),
                         Ask::Call { .. } => panic!("nobody calls a service here"),
                     });
                 }

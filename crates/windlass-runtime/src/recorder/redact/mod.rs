@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use windlass::model::{Body, Request, ResourceId, Status, object};
 use windlass::recording::{RecordedEnd, Recording};
-use windlass::{Answer, Ask, CallError, Event, KindInfo, Verdict};
+use windlass::{Answer, Ask, CallError, Event, KindInfo, RandomBytes, Verdict};
 
 use secrets::{Keyed, Secrets};
 
@@ -83,7 +83,7 @@ impl Redaction {
                 request.body.iter().for_each(|body| self.learn_from(secrets, body, Some(&request.resource)));
             }
             Ask::Call { request, .. } => self.learn_from(secrets, request, None),
-            Ask::Now => {}
+            Ask::Now | Ask::Random { .. } => {}
         }
         let resource = match ask {
             Ask::Api { request, .. } => Some(&request.resource),
@@ -98,7 +98,7 @@ impl Redaction {
                 Body::Status(_) => {}
             },
             Answer::Call(Ok(value)) => self.learn_from(secrets, value, None),
-            Answer::Call(Err(_)) | Answer::Now(_) => {}
+            Answer::Call(Err(_)) | Answer::Now(_) | Answer::Random(_) => {}
         }
     }
 
@@ -147,6 +147,8 @@ impl Redaction {
     }
 
     fn hide(&self, secrets: &Secrets<'_>, ask: &mut Ask, answer: &mut Answer) {
+        // A replay draws the same for all of them; what is made of it is hidden where it goes into a Secret.
+        let is_secret_draw = matches!(ask, Ask::Random { secret: true });
         let resource = match ask {
             Ask::Api { request, .. } => {
                 let Request { resource, body, options, .. } = &mut **request;
@@ -159,7 +161,7 @@ impl Redaction {
                 self.hide_in_value(secrets, request);
                 None
             }
-            Ask::Now => None,
+            Ask::Now | Ask::Random { .. } => None,
         };
         match answer {
             Answer::Api(response) => {
@@ -181,7 +183,8 @@ impl Redaction {
             )) => {
                 secrets.hide_in(message);
             }
-            Answer::Call(Err(CallError::Timeout { .. })) | Answer::Now(_) => {}
+            Answer::Random(drawn) if is_secret_draw => *drawn = RandomBytes::numbered(0),
+            Answer::Call(Err(CallError::Timeout { .. })) | Answer::Now(_) | Answer::Random(_) => {}
         }
     }
 

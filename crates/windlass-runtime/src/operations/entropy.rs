@@ -1,0 +1,14 @@
+//! Random bits from the operating system.
+
+use ring::rand::{SecureRandom, SystemRandom};
+use windlass::RandomBytes;
+
+/// 256 bits that nobody can predict.
+///
+/// # Panics
+/// If the operating system has none to give: no value may be made up in their place.
+pub(crate) fn random_bytes() -> RandomBytes {
+    let mut bytes = [0; 32];
+    SystemRandom::new().fill(&mut bytes).expect("the operating system gives random bits");
+    RandomBytes(bytes)
+}
