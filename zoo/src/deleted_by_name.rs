@@ -52,7 +52,7 @@ pub(crate) fn specimen() -> Specimen {
         name: "deleted_by_name",
         story: "A pod is deleted by its name, which by then belongs to a new pod on another node.",
         origin: "kubernetes/kubernetes issue 29522",
-        reveals: "acts on the object it saw",
+        reveals: "the new pod stays",
         broken: || check_twin(Twin::Broken),
         repaired: || check_twin(Twin::Repaired),
     }

@@ -23,6 +23,10 @@ use crate::world::renumber::says_a_number;
 
 /// Checks stop, undecided, when they have seen more states than this; see [`Check::max_states`].
 const DEFAULT_MAX_STATES: usize = 20_000_000;
+/// After a violation, those of other rules are looked for in so many states, or in so many times the states that the
+/// first took.
+const FURTHER_STATES: usize = 20_000;
+const FURTHER_TIMES: usize = 2;
 /// When it is in a check: the model's clock stands still unless something moves it.
 const START: i64 = 1_767_225_600;
 
@@ -55,6 +59,8 @@ pub struct Check {
     given: BTreeMap<String, Vec<String>>,
     /// What the verdict is to say beside the result.
     notes: Vec<String>,
+    /// Whether to end with the first violation.
+    only_first: bool,
 }
 
 impl Check {
@@ -82,6 +88,7 @@ impl Check {
             objects: 0,
             given: BTreeMap::new(),
             notes: Vec::new(),
+            only_first: false,
         };
         check.and(controller)
     }
@@ -271,6 +278,28 @@ impl Check {
         self
     }
 
+    /// Names fields, as JSON pointers into objects and into the states of services, in which two ends may differ:
+    /// see [`Oracle::OneResult`].
+    ///
+    /// ```
+    /// # use windlass_check::Check;
+    /// # fn of(check: Check) -> Check {
+    /// check.may_differ(["/data/drawnAt", "/metadata/annotations/example.com~1port"])
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn may_differ<'a>(mut self, pointers: impl IntoIterator<Item = &'a str>) -> Self {
+        self.rules.may_differ.extend(pointers.into_iter().map(str::to_owned));
+        self
+    }
+
+    /// Lets two ends differ in the state of a service, such as one that keeps a log: see [`Oracle::OneResult`].
+    #[must_use]
+    pub fn service_may_differ(mut self, name: &str) -> Self {
+        self.rules.services_may_differ.push(name.to_owned());
+        self
+    }
+
     /// Gives up, undecided, after so many states.
     #[must_use]
     pub fn max_states(mut self, most: usize) -> Self {
@@ -301,7 +330,50 @@ impl Check {
     }
 
     /// Runs the check. What is wrong is shown with as few faults as it takes, and then in as few steps.
+    ///
+    /// Every rule that is violated is reported, those of the user first: after each violation the rest is checked
+    /// without that rule. [`Check::only_first_violation`] ends with the first.
     pub fn run(&self) -> Report {
+        let mut report = self.run_once();
+        if !self.only_first {
+            self.find_further(&mut report);
+            report.put_users_first();
+        }
+        report
+    }
+
+    /// Looks for violations of rules other than the one that was found first. The world beyond that may have no end,
+    /// so it is looked at only so far.
+    fn find_further(&self, report: &mut Report) {
+        let most = FURTHER_STATES.max(report.states() * FURTHER_TIMES).min(self.options.max_states);
+        let mut check = self.clone().max_states(most);
+        check.options.then_simulate = None;
+        while let Some(last) = report.further.last().or(report.violation.as_ref())
+            && let Some(rest) = check.rules.without(last)
+        {
+            check.rules = rest;
+            let next = check.run_once();
+            match next.violation {
+                Some(violation) => report.further.push(violation),
+                None if next.holds() => break,
+                None => {
+                    let note =
+                        format!("whether other rules are violated was looked at in {most} states only");
+                    report.notes.push(note);
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Ends with the first violation that is found, instead of looking for those of other rules.
+    #[must_use]
+    pub fn only_first_violation(mut self) -> Self {
+        self.only_first = true;
+        self
+    }
+
+    fn run_once(&self) -> Report {
         let check = self.without_known_misfits();
         let subject = check.subject();
         let Reductions { symmetry, partial_order, .. } = check.reductions;
@@ -309,7 +381,7 @@ impl Check {
         let exploration = engine::explore(&subject, &options);
         match check.without_misfit(&subject) {
             None => Report::new(&subject, check.objects, exploration, check.notes),
-            Some(less) => less.run(),
+            Some(less) => less.run_once(),
         }
     }
 

@@ -63,6 +63,7 @@ mod steps;
 mod stopwatch;
 mod subject;
 mod trace;
+mod vacuity;
 mod view;
 mod world;
 

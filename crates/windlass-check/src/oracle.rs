@@ -4,8 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::Value;
+use windlass::recording::difference;
 use windlass::{CONTROLLER_LABEL, Controller, OWNER_LABEL, ObjectRef, owner_label};
 use windlass_model::{Cluster, Key, Store, object};
+
+use crate::host::service::ServiceStates;
+use crate::rules::Rules;
+use crate::show;
 
 /// A rule that is checked unless it is switched off with [`crate::Check::without`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,8 +19,9 @@ pub enum Oracle {
     Converges,
     /// From then on no write is sent, not even one that changes nothing.
     QuietAtRest,
-    /// Where it ends does not depend on the order of things, nor on faults. Not judged if several client scripts
-    /// run side by side, which may well race, or if random values are drawn.
+    /// Where it ends, objects and services, does not depend on the order of things, nor on faults; but for fields that
+    /// [`crate::Check::may_differ`] names, and services that [`crate::Check::service_may_differ`] does. Not judged if several client scripts run side by side, which may well race,
+    /// or if random values are drawn.
     OneResult,
     /// What a controller made is gone when the object it was made for is gone.
     NoOrphans,
@@ -50,14 +56,57 @@ impl fmt::Display for Oracle {
     }
 }
 
-/// All objects of a cluster, one per line, without what tells only how often and when they were written.
-pub(crate) fn settled_objects(cluster: &Cluster) -> String {
-    let objects = cluster.store().all().map(|(_, found)| {
-        let mut found = (*found).clone();
-        forget_history(&mut found);
-        found.to_string()
-    });
-    objects.collect::<Vec<_>>().join("\n")
+/// Where a fair run stays: all objects, and the states of all services, by their names, without what says only how
+/// often and when they were written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Settled {
+    objects: BTreeMap<String, Value>,
+    services: BTreeMap<String, Value>,
+}
+
+impl Settled {
+    /// What may differ from one end to the other by the rules is left out.
+    pub(crate) fn new(cluster: &Cluster, services: &ServiceStates, rules: &Rules) -> Self {
+        let without = |mut value: Value| {
+            rules.may_differ.iter().for_each(|pointer| remove(&mut value, pointer));
+            value
+        };
+        let objects = cluster.store().all().map(|(key, found)| {
+            let mut found = (*found).clone();
+            forget_history(&mut found);
+            (show::object_name(&key), without(found))
+        });
+        let services = services.iter().filter(|(name, _)| !rules.services_may_differ.contains(name));
+        let services = services.map(|(name, state)| (name.clone(), without(state.clone())));
+        Settled { objects: objects.collect(), services: services.collect() }
+    }
+
+    /// What differs in another end, as a diff.
+    pub(crate) fn difference(&self, other: &Settled) -> String {
+        let all = |settled: &Settled| {
+            let services =
+                settled.services.iter().map(|(name, state)| (format!("service {name}"), state.clone()));
+            let objects = settled.objects.iter().map(|(name, object)| (name.clone(), object.clone()));
+            Value::Object(objects.chain(services).collect())
+        };
+        difference(&all(self), &all(other))
+    }
+}
+
+/// The objects, one per line.
+impl fmt::Display for Settled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<String> = self.objects.values().map(Value::to_string).collect();
+        f.write_str(&lines.join("\n"))
+    }
+}
+
+/// Removes what a JSON pointer leads to.
+fn remove(value: &mut Value, pointer: &str) {
+    let Some((path, last)) = pointer.rsplit_once('/') else { return };
+    if let Some(fields) = value.pointer_mut(path).and_then(Value::as_object_mut) {
+        fields.remove(&last.replace("~1", "/").replace("~0", "~"));
+    }
 }
 
 fn forget_history(value: &mut Value) {

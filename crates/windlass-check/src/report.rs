@@ -7,8 +7,10 @@ use windlass::Bug;
 
 use crate::engine::{self, Ended, Exploration};
 use crate::fault::Faults;
+use crate::oracle::Oracle;
 use crate::subject::Subject;
 use crate::trace::Trace;
+use crate::vacuity;
 
 /// What a check found.
 #[derive(Clone, Debug)]
@@ -25,8 +27,10 @@ pub struct Report {
     pub executions: u64,
     /// How many distinct parts the states are made of.
     pub parts: String,
-    /// What is wrong.
+    /// What is wrong: a property of the user's if one is violated, else a built-in one.
     pub violation: Option<Violation>,
+    /// What else is wrong: each rule that is violated, with a trace of its own.
+    pub further: Vec<Violation>,
     /// The distinct sets of objects in which fair runs end up, as JSON lines without what only counts writes.
     pub ends: Vec<String>,
     /// Where in a reconcile crashes struck: the state and the request that was under way.
@@ -93,7 +97,7 @@ impl Report {
         subject: &Subject,
         objects: usize,
         mut exploration: Exploration,
-        notes: Vec<String>,
+        mut notes: Vec<String>,
     ) -> Self {
         let parts = subject.world.parts();
         let mut names: Vec<&str> = parts.setup.processes.iter().map(windlass::Controller::name).collect();
@@ -103,6 +107,13 @@ impl Report {
             .take()
             .map(|violation| Violation::from(violation, |message| subject.bug(message)));
         let never_struck = parts.setup.faults.never_struck(&exploration.kinds);
+        let is_complete = exploration.ended == Ended::Complete;
+        let vacuous = vacuity::never_succeeds(&parts)
+            .filter(|_| is_complete && subject.rules().oracles.contains(&Oracle::CanSucceed));
+        let violation = violation.or(vacuous.map(|property| Violation::Never { property }));
+        if is_complete {
+            notes.extend(vacuity::notes(&parts));
+        }
         Report {
             controllers: names.join(", "),
             faults: parts.setup.faults.clone(),
@@ -111,12 +122,23 @@ impl Report {
             executions: parts.steps.executions,
             parts: parts.sizes(),
             violation,
+            further: Vec::new(),
             ends: subject.ends(),
             crash_points: parts.crash_points.clone(),
-            never_struck: if exploration.ended == Ended::Complete { never_struck } else { Vec::new() },
+            never_struck: if is_complete { never_struck } else { Vec::new() },
             notes,
             exploration,
         }
+    }
+
+    /// What the user asked for says more than what is always asked.
+    pub(crate) fn put_users_first(&mut self) {
+        let mut all: Vec<Violation> =
+            self.violation.take().into_iter().chain(self.further.drain(..)).collect();
+        all.sort_by_key(|violation| !violation.is_of_the_user());
+        let mut all = all.into_iter();
+        self.violation = all.next();
+        self.further = all.collect();
     }
 
     /// Whether everything holds, in every state within the bounds.
@@ -165,6 +187,16 @@ impl Violation {
         }
     }
 
+    /// Whether it is of a rule that the user has written, and not of one that every check has.
+    pub(crate) fn is_of_the_user(&self) -> bool {
+        match self {
+            Violation::Always { .. } | Violation::Eventually { .. } | Violation::Never { .. } => true,
+            Violation::Step { message, .. } => !message.starts_with('"'),
+            Violation::AtRest { .. } => false,
+            Violation::Code { .. } => true,
+        }
+    }
+
     /// The way to where it shows; empty for what never comes true.
     pub fn trace(&self) -> Option<&Trace> {
         match self {
@@ -201,9 +233,13 @@ impl fmt::Display for Report {
             writeln!(f, "note: {note}")?;
         }
         match &self.violation {
-            None => Ok(()),
-            Some(violation) => write!(f, "{violation}"),
+            None => {}
+            Some(violation) => write!(f, "{violation}")?,
         }
+        for violation in &self.further {
+            write!(f, "\nalso: {violation}")?;
+        }
+        Ok(())
     }
 }
 
@@ -218,7 +254,9 @@ impl fmt::Display for Violation {
                 write_loop(f, repeats)
             }
             Violation::AtRest { message, trace, repeats } => {
-                write!(f, "{message}. After these steps:\n{trace}")?;
+                // The particulars stand on lines of their own.
+                let end = if message.contains('\n') { "\n" } else { ". " };
+                write!(f, "{message}{end}After these steps:\n{trace}")?;
                 write_loop(f, repeats)
             }
             Violation::Never { property } => {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::engine::PropertyKind;
 use crate::oracle::Oracle;
+use crate::report::Violation;
 use crate::view::{Between, View};
 
 /// A predicate on the abstract state.
@@ -18,6 +19,10 @@ pub(crate) struct Rules {
     pub(crate) states: Vec<StateRule>,
     pub(crate) steps: Vec<StepRule>,
     pub(crate) oracles: BTreeSet<Oracle>,
+    /// Fields, as JSON pointers, in which ends may differ.
+    pub(crate) may_differ: Vec<String>,
+    /// Services in whose states ends may differ.
+    pub(crate) services_may_differ: Vec<String>,
 }
 
 /// A named rule on states.
@@ -35,13 +40,43 @@ pub(crate) struct StepRule {
     pub(crate) predicate: StepPredicate,
 }
 
+impl StepRule {
+    /// That it is broken, in words.
+    pub(crate) fn happens(&self) -> String {
+        format!("never between \"{}\" happens", self.name)
+    }
+}
+
 impl Default for Rules {
     fn default() -> Self {
-        Rules { states: Vec::new(), steps: Vec::new(), oracles: Oracle::ALL.into() }
+        Rules {
+            states: Vec::new(),
+            steps: Vec::new(),
+            oracles: Oracle::ALL.into(),
+            may_differ: Vec::new(),
+            services_may_differ: Vec::new(),
+        }
     }
 }
 
 impl Rules {
+    /// The rules without the one that is violated; `None` if there is none to leave out, as for broken code.
+    pub(crate) fn without(&self, violation: &Violation) -> Option<Rules> {
+        let mut rules = self.clone();
+        match violation {
+            Violation::Always { property, .. }
+            | Violation::Eventually { property, .. }
+            | Violation::Never { property } => rules.states.retain(|rule| rule.name != *property),
+            Violation::Step { message, .. } | Violation::AtRest { message, .. } => {
+                rules.steps.retain(|rule| *message != rule.happens());
+                rules.oracles.retain(|oracle| !message.starts_with(&format!("\"{oracle}\"")));
+            }
+            Violation::Code { .. } => return None,
+        }
+        let size = |rules: &Rules| rules.states.len() + rules.steps.len() + rules.oracles.len();
+        (size(&rules) < size(self)).then_some(rules)
+    }
+
     /// The names of all that is demanded, for the verdict.
     pub(crate) fn names(&self) -> Vec<String> {
         let states = self.states.iter().map(|rule| {

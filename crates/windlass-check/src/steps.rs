@@ -84,6 +84,15 @@ impl Steps {
         self.node(node).before.clone()
     }
 
+    /// How the reconciles of a controller, by its number, can end.
+    pub(crate) fn ends_of(&self, controller: usize) -> impl Iterator<Item = &Ended> {
+        let nodes = self.nodes.iter().filter(move |node| node.job.controller == controller);
+        nodes.filter_map(|node| match &node.next {
+            NodeNext::End(ended) => Some(&**ended),
+            _ => None,
+        })
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.nodes.len()
     }

@@ -9,12 +9,12 @@ use windlass::{Ask, Bug, Shortcut, Verdict};
 use crate::action::{Action, KINDS};
 use crate::engine::{Expansion, Model, Next, Property, PropertyKind, by_actions};
 use crate::narrate;
-use crate::oracle::{self, Oracle};
+use crate::oracle::{self, Oracle, Settled};
 use crate::rules::Rules;
 use crate::steps::NodeNext;
 use crate::trace::TraceStep;
 use crate::view::Between;
-use crate::world::{CLUSTER, Move, Setup, Words, World, Wrong};
+use crate::world::{CLUSTER, ENVIRONMENT, Move, Setup, Words, World, Wrong};
 
 /// The world and its rules, as one worker sees them.
 pub(crate) struct Subject {
@@ -24,7 +24,7 @@ pub(crate) struct Subject {
     /// Steps of an expansion with which something is wrong, kept so that there is always room for them.
     wrongs: Vec<(usize, u32)>,
     /// The first set of objects in which a fair run ended up, and all others.
-    ends: Arc<Mutex<Vec<String>>>,
+    ends: Arc<Mutex<Vec<Arc<Settled>>>>,
     /// The mistakes in controllers' code that showed, in this run and in those for traces.
     bugs: Arc<Mutex<Vec<Bug>>>,
 }
@@ -35,7 +35,7 @@ struct Judged {
     states: Vec<FxHashMap<Visible, bool>>,
     steps: FxHashMap<(Visible, Visible), Option<usize>>,
     orphans: FxHashMap<u32, Option<String>>,
-    settled: FxHashMap<u32, Arc<str>>,
+    settled: FxHashMap<(u32, u32), Arc<Settled>>,
 }
 
 impl Judged {
@@ -68,8 +68,10 @@ impl Subject {
 
     /// The distinct sets of objects in which fair runs ended up.
     pub(crate) fn ends(&self) -> Vec<String> {
-        let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ends: Vec<String> = ends.iter().map(ToString::to_string).collect();
         ends.sort();
+        ends.dedup();
         ends
     }
 
@@ -131,7 +133,7 @@ impl Subject {
 
     /// A rule on steps is broken, in words.
     fn happens(&self, rule: usize) -> String {
-        format!("never between \"{}\" happens", self.rules.steps[rule].name)
+        self.rules.steps[rule].happens()
     }
 
     /// What must never happen, in words; nothing if the rule against it is switched off.
@@ -185,23 +187,31 @@ impl Subject {
     }
 
     fn other_result(&mut self, state: &Words) -> Option<String> {
-        let world = &self.world;
-        let known = self.judged.settled.entry(state[CLUSTER]).or_insert_with(|| {
-            oracle::settled_objects(world.parts().database.cluster(state[CLUSTER])).into()
+        let (world, rules) = (&self.world, &self.rules);
+        let services = world.parts().environments.get(state[ENVIRONMENT]).services;
+        let known = self.judged.settled.entry((state[CLUSTER], services)).or_insert_with(|| {
+            let parts = world.parts();
+            let services = parts.services.states.get(services);
+            Settled::new(parts.database.cluster(state[CLUSTER]), services, rules).into()
         });
+        let known = known.clone();
         let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
-        if !ends.iter().any(|end| **end == **known) {
-            ends.push(known.to_string());
+        if !ends.contains(&known) {
+            ends.push(known.clone());
         }
-        let differs = ends.first().is_some_and(|first| **first != **known);
+        let first = ends.first().filter(|first| **first != known).cloned();
         drop(ends);
         let racing = world.parts().scripts.len() > 1 || world.parts().draws();
-        (differs && !racing && self.demands(Oracle::OneResult)).then(|| {
-            said(
-                Oracle::OneResult,
-                "it can end with other objects than a run with fewer faults, or in another order",
-            )
-        })
+        let first = first.filter(|_| !racing && self.demands(Oracle::OneResult))?;
+        let difference = first.difference(&known);
+        Some(said(
+            Oracle::OneResult,
+            &format!(
+                "it can end in another way than a run with fewer faults, or in another order\n\
+                 - there\n+ here\n{}",
+                difference.trim_end()
+            ),
+        ))
     }
 
     /// What happens in a state where fair runs stay: writes that change nothing, reconciles that fail.

@@ -100,13 +100,17 @@ impl<M: Model> Shortener<'_, M> {
     }
 }
 
-/// What is broken, without how.
+/// What is broken, without how: what a message says after its first line are the particulars.
 fn rule(violation: &Violation) -> (u8, &str) {
     match violation {
         Violation::Always { property, .. } => (0, property),
         Violation::Eventually { property, .. } => (1, property),
         Violation::Never { property } => (2, property),
-        Violation::End { message, .. } => (3, message),
-        Violation::Wrong { message, .. } => (4, message),
+        Violation::End { message, .. } => (3, first_line(message)),
+        Violation::Wrong { message, .. } => (4, first_line(message)),
     }
+}
+
+fn first_line(message: &str) -> &str {
+    message.lines().next().unwrap_or_default()
 }

@@ -108,6 +108,8 @@ pub(crate) struct Parts {
     pub(crate) scripts: Vec<Vec<u32>>,
     /// Where in a reconcile crashes struck: the state, and the request that was under way.
     pub(crate) crash_points: BTreeSet<String>,
+    /// By script and event: the last refusal, as long as the event has never succeeded; `None` once it has.
+    pub(crate) refused_events: BTreeMap<(usize, usize), Option<String>>,
     pub(crate) ledger: Ledger,
     pub(crate) mirrors: Mirrors,
     now: Timestamp,
@@ -142,6 +144,7 @@ impl Parts {
             wrongs: Interner::new(),
             scripts,
             crash_points: BTreeSet::new(),
+            refused_events: BTreeMap::new(),
             ledger: Ledger::new(),
             mirrors: Mirrors::default(),
             now: setup.cluster.now(),
@@ -544,6 +547,17 @@ impl Parts {
         }
         let number = 2 * earlier as u64 + u64::from(value);
         self.answers.id(Answer::Random(RandomBytes::numbered(number)))
+    }
+
+    /// Notes whether an event of a script has ever succeeded.
+    pub(crate) fn note_event(&mut self, script: usize, event: usize, answer: u32) {
+        let refusal = match &**self.answers.get(answer) {
+            Answer::Api(response) => response.failure().map(|status| status.message.clone()),
+            Answer::Call(Err(error)) => Some(error.to_string()),
+            _ => None,
+        };
+        let noted = self.refused_events.entry((script, event)).or_insert_with(|| refusal.clone());
+        *noted = noted.take().and(refusal);
     }
 
     /// The answer to a message that went astray.

@@ -60,12 +60,15 @@ impl World {
     }
 
     fn client_event(&mut self, step: &mut Step, script: usize) {
-        let ask = self.script_ask(&step.state, script);
+        let (ask, event) = (self.script_ask(&step.state, script), self.env(&step.state).scripts[script]);
         self.env_op(step, EnvOp::Script(script));
         if matches!(&**self.parts().asks.get(ask), Ask::Call { .. }) {
             self.meet_service(step, ask);
         } else {
             self.meet_database(step, ask, None);
+        }
+        if let Some(answer) = step.answer {
+            self.parts().note_event(script, event, answer);
         }
     }
 

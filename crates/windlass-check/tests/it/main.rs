@@ -12,3 +12,4 @@ mod renumbering;
 mod services;
 mod things;
 mod triggers;
+mod vacuity;

@@ -1,0 +1,134 @@
+//! Verdicts that say less than they seem to, and verdicts that say all that is wrong.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use serde_json::{Value, json};
+use windlass::{Cx, Declaration, Machine, Outcome, Service, done, fail_for_good, requeue_after, secs};
+use windlass_check::{Check, ClientEvent, Faults, Oracle, Violation, check};
+
+use crate::things::{Only, Thing, map, thing};
+
+#[derive(Clone, Copy)]
+enum How {
+    Fails,
+    Waits,
+    NotesWhoCameFirst,
+    Succeeds,
+}
+
+struct Maker(How);
+
+struct Visitors;
+
+impl Service for Visitors {
+    const NAME: &'static str = "visitors";
+    type Request = Value;
+    type Response = Value;
+}
+
+impl Machine for Maker {
+    type Parent = Thing;
+    type State = Only;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.output::<ConfigMap>();
+    }
+
+    async fn run(&self, _: Only, cx: &Cx<Thing>) -> Outcome<Only> {
+        match self.0 {
+            How::Fails => return fail_for_good("Hopeless", "it is hopeless"),
+            How::Waits => return requeue_after(secs(1), "WaitingForGodot"),
+            How::NotesWhoCameFirst => {
+                let first = cx.call(Visitors, json!(cx.name())).await?;
+                let mut note = map(cx.name());
+                note.data = Some(BTreeMap::from([("first".to_owned(), first.to_string())]));
+                cx.ensure(note);
+            }
+            How::Succeeds => cx.ensure(map("made")),
+        }
+        done()
+    }
+}
+
+fn making(how: How) -> Check {
+    check(Maker(how)).given([thing("a")])
+}
+
+#[test]
+fn a_controller_that_can_only_fail_is_a_violation() {
+    let report = making(How::Fails).run();
+    let Some(Violation::Never { property }) = &report.violation else { panic!("{report}") };
+    assert_eq!(property, "a reconcile of `maker` does not fail (Hopeless: it is hopeless)");
+    assert!(making(How::Fails).without(Oracle::CanSucceed).run().holds());
+}
+
+#[test]
+fn a_controller_that_only_waits_is_noted() {
+    let report = making(How::Waits).assert();
+    assert!(report.notes.iter().any(|note| note.contains("it always waits (WaitingForGodot)")), "{report}");
+    assert_eq!(making(How::Succeeds).assert().notes, Vec::<String>::new());
+}
+
+#[test]
+fn an_event_that_never_succeeds_is_noted() {
+    let events = [
+        ClientEvent::patch::<Thing>("nobody", json!({ "spec": { "value": "1" } })),
+        ClientEvent::patch::<Thing>("a", json!({ "spec": { "value": "1" } })),
+    ];
+    let report = making(How::Succeeds).client(events).assert();
+    assert_eq!(
+        report.notes,
+        [
+            "event 1 of script 1, `patch things default/nobody`, never succeeds: things.test.windlass.dev \"nobody\" not found"
+        ]
+    );
+}
+
+#[test]
+fn all_violated_rules_are_reported_the_users_first() {
+    let report = check(Maker(How::NotesWhoCameFirst))
+        .given([thing("a"), thing("b")])
+        .service("visitors", json!(null), |first, name| {
+            if first.is_null() {
+                *first = name.clone();
+            }
+            Ok(first.clone())
+        })
+        .always("there is no note of b", |world| !world.has::<ConfigMap>("b"))
+        .eventually("there is none of a", |world| !world.has::<ConfigMap>("a"))
+        .run();
+    let rules = |violation: &Violation| match violation {
+        Violation::Always { property, .. } | Violation::Eventually { property, .. } => property.clone(),
+        Violation::AtRest { message, .. } => message.lines().next().unwrap_or_default().to_owned(),
+        other => panic!("{other}"),
+    };
+    let all: Vec<String> = report.violation.iter().chain(&report.further).map(rules).collect();
+    assert_eq!(all[..2], ["there is no note of b", "there is none of a"], "{report}");
+    assert!(all[2].starts_with("\"one result\""), "{report}");
+    // It says which fields differ, and in which services.
+    let text = report.to_string();
+    assert!(text.contains("configmaps default/a:") && text.contains("service visitors"), "{text}");
+}
+
+#[test]
+fn ends_may_differ_in_fields_that_are_named() {
+    let visited = |check: Check| {
+        check.given([thing("b")]).service("visitors", json!({}), |state, name| {
+            if state["first"].is_null() {
+                state["first"] = name.clone();
+            }
+            Ok(state["first"].clone())
+        })
+    };
+    assert!(visited(making(How::NotesWhoCameFirst)).run().violation.is_some());
+    visited(making(How::NotesWhoCameFirst)).may_differ(["/data/first", "/first"]).assert();
+    // The state of the service alone is enough to tell ends apart.
+    let report = visited(making(How::NotesWhoCameFirst)).may_differ(["/data/first"]).run();
+    assert!(
+        matches!(&report.violation, Some(Violation::AtRest { message, .. }) if message.contains("service visitors")),
+        "{report}"
+    );
+    let report = making(How::Succeeds).faults(Faults::none().crashes(1)).only_first_violation().run();
+    assert!(report.holds(), "{report}");
+}
