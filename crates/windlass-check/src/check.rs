@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use windlass::{CallError, Controller, Kind, KindInfo, Machine};
 use windlass_model::{Cluster, PatchKind, Request, Store, Timestamp, Verb, object};
 
-use crate::engine::{self, Options, PropertyKind, Simulation, SimulationOptions};
+use crate::engine::{self, Fairness, Options, PropertyKind, Simulation, SimulationOptions};
 use crate::fault::Faults;
 use crate::host::client::{ClientEvent, creation};
 use crate::host::service::{IsRead, Respond, ServiceStates};
@@ -240,7 +240,8 @@ impl Check {
         self.rule(PropertyKind::Always, name, predicate)
     }
 
-    /// Once faults have stopped and clients are done, every fair run must get where this holds, and stay.
+    /// Once faults have stopped and clients are done, every fair run must get where this holds, and stay. Which runs
+    /// are fair is said by [`Check::fairness`].
     #[must_use]
     pub fn eventually(
         self,
@@ -304,6 +305,14 @@ impl Check {
     #[must_use]
     pub fn max_states(mut self, most: usize) -> Self {
         self.options.max_states = most;
+        self
+    }
+
+    /// What `eventually` may take for granted of a run without faults: by default, that every step which is possible
+    /// again and again is taken again and again.
+    #[must_use]
+    pub fn fairness(mut self, fairness: Fairness) -> Self {
+        self.options.fairness = fairness;
         self
     }
 

@@ -68,6 +68,7 @@ mod view;
 mod world;
 
 pub use check::{Check, check};
+pub use engine::Fairness;
 pub use fault::Faults;
 pub use files::{FileError, Saved, save_all};
 pub use host::client::ClientEvent;

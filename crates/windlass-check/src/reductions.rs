@@ -1,14 +1,13 @@
 //! What may be left out of a search because it makes no difference.
 
-/// Ways to visit fewer states. Verdicts are the same with each of them on or off, with the
-/// exception that `versions` names.
+/// Ways to visit fewer states. Verdicts are the same with each of them on or off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reductions {
     /// States that differ only in how resource versions, generations and uids are numbered are one state. Without
     /// it, what is written for ever leads to ever new states. (Not with stale views.)
     ///
-    /// Switch it off for code that tells others a resource version or a generation, other than as an
-    /// `observedGeneration`: such numbers are not renumbered with it, so they seem to come from another time.
+    /// Code and properties are run a second time with other numbers; if something else comes out, this reduction is
+    /// switched off by itself, and the verdict says so.
     pub versions: bool,
     /// States that differ only in which of several equal objects is which are one state. Given objects that are
     /// equal but for their names change places, if the code turns out to treat their names alike.

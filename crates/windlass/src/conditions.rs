@@ -123,6 +123,13 @@ pub(crate) fn merge(
     Some(conditions)
 }
 
+/// Whether a condition stands among those that were stored. A structural schema that does not name them drops them
+/// without a word.
+pub(crate) fn contains(stored: &Value, wanted: &Wanted) -> bool {
+    let mut stored = stored.as_array().into_iter().flatten();
+    stored.any(|condition| condition["type"] == wanted.kind.as_str() && condition["status"] == wanted.status)
+}
+
 /// A reason as `metav1.Condition` demands it: a letter first, then letters, digits, `_`, `,`, `:`.
 fn camel_case(reason: &str) -> String {
     let kept: String = reason

@@ -111,6 +111,10 @@ async fn write(
     }
     fields.extend(reported);
     ledger.write_status(fields.into()).await?;
+    let stored = &ledger.parent["status"]["conditions"];
+    if let Some(lost) = wanted.iter().find(|condition| !conditions::contains(stored, condition)) {
+        return Err(ledger.status_not_stored(&format!("`conditions` (here {})", lost.kind)));
+    }
     match report.lost(&ledger.parent["status"]) {
         None => Ok(()),
         Some(field) => Err(ledger.status_not_stored(&format!("`{field}`, which the machine reports"))),

@@ -6,10 +6,11 @@ use crate::stopwatch::Stopwatch;
 
 use super::exploration::{Ended, Exploration, Violation};
 use super::model::{Model, PropertyKind};
-use super::options::Options;
+use super::options::{Fairness, Options};
 use super::retrace;
 use super::search::{Order, Search};
 use super::simulate::simulate;
+use super::weak_fairness::{TooMany, weakly_fair_miss};
 
 /// Explores all states of a model, and judges them.
 ///
@@ -51,6 +52,13 @@ pub(super) fn explore_only<M: Model>(model: &M, options: &Options) -> Exploratio
         }
         None => never(&exploration),
     };
+    if options.fairness == Fairness::Weak && exploration.holds() {
+        match weakly_fair_miss(&mut model.afresh(), options.max_states) {
+            Ok(None) => {}
+            Ok(missed) => (exploration.ended, exploration.violation) = (Ended::Violated, missed),
+            Err(TooMany) => exploration.ended = Ended::StateLimit,
+        }
+    }
     exploration.elapsed = watch.elapsed();
     exploration
 }

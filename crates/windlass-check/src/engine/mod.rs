@@ -31,6 +31,7 @@ mod test_models;
 mod tests;
 mod tuple_store;
 mod walk;
+mod weak_fairness;
 mod worker;
 
 pub use expansion::Expansion;
@@ -38,6 +39,6 @@ pub(crate) use expansion::by_actions;
 pub use exploration::{Ended, Exploration, Memory, Violation};
 pub use explore::explore;
 pub use model::{Model, Next, Property, PropertyKind};
-pub use options::{Options, Progress, TellProgress};
+pub use options::{Fairness, Options, Progress, TellProgress};
 pub use scheduler::Scheduler;
 pub use simulate::{Simulation, SimulationOptions, simulate};

@@ -11,6 +11,20 @@ use super::simulate::SimulationOptions;
 /// Is told how far an exploration is.
 pub type TellProgress = dyn Fn(&Progress) + Send + Sync;
 
+/// What `eventually` may take for granted of a run that has left faults behind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fairness {
+    /// Every step that is possible again and again is taken again and again. A loop is left if there is a way out of
+    /// it, even one that is open now and then only: what a lucky order of things can bring about, it brings about.
+    #[default]
+    Strong,
+    /// Every action that is possible without a break is taken at last, and nothing more. Two controllers that change
+    /// each other's work for ever are caught, even if a third could end it at one moment of the loop.
+    ///
+    /// It takes a second exploration without symmetry and partial-order reduction, on one thread.
+    Weak,
+}
+
 /// How to explore. The default is all of it, on all cores.
 #[derive(Clone)]
 pub struct Options {
@@ -28,6 +42,8 @@ pub struct Options {
     /// Whether ends are judged: `eventually` and [`Model::judge_end`](super::Model::judge_end). It takes
     /// a little time and memory, which a model that asks for neither can do without.
     pub liveness: bool,
+    /// What `eventually` may take for granted.
+    pub fairness: Fairness,
     /// Ends the check early when it becomes true.
     pub stop: Arc<AtomicBool>,
     /// Is told about once a second how far it is.
@@ -45,6 +61,7 @@ impl Default for Options {
             symmetry: true,
             partial_order: true,
             liveness: true,
+            fairness: Fairness::Strong,
             stop: Arc::default(),
             progress: None,
             then_simulate: None,
@@ -61,6 +78,7 @@ impl fmt::Debug for Options {
             .field("symmetry", &self.symmetry)
             .field("partial_order", &self.partial_order)
             .field("liveness", &self.liveness)
+            .field("fairness", &self.fairness)
             .field("then_simulate", &self.then_simulate)
             .finish_non_exhaustive()
     }

@@ -83,7 +83,8 @@ impl PairTable {
         let (place, is_new) = shard.insert(pair, hash);
         if is_new {
             self.len.fetch_add(1, Ordering::Relaxed);
-            self.bytes.fetch_add(shard.bytes() - before, Ordering::Relaxed);
+            // A list that is packed anew may take less than before: the sum wraps around, as it should.
+            self.bytes.fetch_add(shard.bytes().wrapping_sub(before), Ordering::Relaxed);
         }
         id_of(number, place)
     }
@@ -93,18 +94,18 @@ impl PairTable {
     pub(super) fn look_up(&self, arrivals: &mut [Arrival], groups: &mut Groups, first: usize) {
         groups.arrange(arrivals.iter().map(|arrival| shard_of(arrival.hash)));
         // Counted here and told once: all threads would wait for the place where it is told.
-        let (mut added, mut bytes, mut held) = (0, 0, 0);
+        let (mut added, mut bytes, mut held) = (0, 0_usize, 0);
         self.visit(groups, first, |number, shard, group| {
             let before = (shard.pairs.len(), shard.bytes());
             for few in group.chunks(TOUCHED_AT_ONCE) {
                 held += shard.arrive_together(arrivals, few, number);
             }
             added += shard.pairs.len() - before.0;
-            bytes += shard.bytes() - before.1;
+            bytes = bytes.wrapping_add(shard.bytes().wrapping_sub(before.1));
         });
         self.len.fetch_add(added, Ordering::Relaxed);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        // Fewer may be held than before: the sum wraps around, as it should.
+        // Fewer may be held than before, and fewer bytes taken: the sums wrap around, as they should.
         self.held.fetch_add(held as usize, Ordering::Relaxed);
     }
 

@@ -225,7 +225,12 @@ fn lasso<M: Model>(model: &mut M, state: Option<&M::State>) -> Trace {
 
 /// The shortest way between two states by steps that must happen, without the first. From a state to itself
 /// it is empty, or has at least one step if a round is asked for: two, if there is any other state to go to.
-fn fair_path<M: Model>(model: &mut M, from: &M::State, to: &M::State, round: bool) -> Option<Path<M>> {
+pub(super) fn fair_path<M: Model>(
+    model: &mut M,
+    from: &M::State,
+    to: &M::State,
+    round: bool,
+) -> Option<Path<M>> {
     if !round && from == to {
         return Some(Vec::new());
     }

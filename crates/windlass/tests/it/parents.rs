@@ -233,6 +233,19 @@ fn a_status_without_room_for_the_inventory_is_a_clear_error() {
 }
 
 #[test]
+fn a_status_that_cannot_hold_conditions_is_a_clear_error() {
+    let mut local = Local::new(Cluster::new());
+    let mut definition = serde_json::to_value(Gadget::crd()).unwrap();
+    let status = "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties";
+    definition.pointer_mut(status).unwrap().as_object_mut().unwrap().remove("conditions");
+    local.cluster.install_crd(&definition).unwrap();
+    let ended = local.reconcile_watched(&Controller::new(First), &target()).unwrap();
+    let Verdict::Terminal { reason, message } = &ended.verdict else { panic!("{ended:?}") };
+    assert_eq!(reason, "StatusNotStored");
+    assert!(message.contains("cannot hold `conditions`"), "{message}");
+}
+
+#[test]
 fn a_built_in_parent_gets_outputs_and_no_status() {
     let mut local = local();
     let controller = Controller::new(OnNamespaces);

@@ -1,7 +1,7 @@
 //! Ends: what fair runs get to and stay in.
 
 use super::super::test_models::{Climbers, Fair, Fault, Graph, How};
-use super::super::{Ended, Options, Violation, explore};
+use super::super::{Ended, Fairness, Options, Violation, explore};
 use super::actions;
 
 /// The way to an end that is wrong, and what repeats there.
@@ -117,4 +117,41 @@ fn heights(actions: &[&str], mut at: [u32; 3]) -> [u32; 3] {
         at[actor] = (at[actor] + 1) % 3;
     }
     at
+}
+
+/// The way to a loop that a weakly fair run need not leave, and the loop.
+fn weak_end(edges: &[(u32, u32, How)], holds_in: &'static [u32]) -> Option<(Vec<String>, Vec<String>)> {
+    let options = Options { fairness: Fairness::Weak, ..Options::default() };
+    let exploration = explore(&Graph::new(edges).eventually_in(holds_in), &options);
+    let owned = |trace| actions(trace).into_iter().map(str::to_owned).collect();
+    match exploration.violation? {
+        Violation::Eventually { trace, repeats, .. } => Some((owned(&trace), owned(&repeats))),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_way_out_that_is_open_now_and_then_need_not_be_taken_under_weak_fairness() {
+    // The loop 0 <-> 1 with an exit from 1 only: strong fairness leaves it, weak fairness need not.
+    let edges = [(0, 1, Fair), (1, 0, Fair), (1, 2, Fair)];
+    check(&edges, &[2], None);
+    let owned = |steps: &[&str]| steps.iter().map(|step| (*step).to_owned()).collect::<Vec<_>>();
+    assert_eq!(weak_end(&edges, &[2]), Some((owned(&[]), owned(&["0-1", "1-0"]))));
+    // A loop that one step makes is left if the other stays possible all the time.
+    assert_eq!(weak_end(&[(0, 0, Fair), (0, 1, Fair)], &[1]), None);
+    // What strong fairness does not leave, weak fairness does not either.
+    assert_eq!(weak_end(&[(0, 1, Fair), (1, 2, Fair)], &[2]), None);
+    assert!(weak_end(&[(0, 1, Fair)], &[0]).is_some());
+    // Behind a fault too.
+    let edges = [(0, 3, Fair), (0, 1, Fault), (1, 2, Fair), (2, 1, Fair), (2, 3, Fair)];
+    assert_eq!(weak_end(&edges, &[3]), Some((owned(&["0-1"]), owned(&["1-2", "2-1"]))));
+}
+
+#[test]
+fn weak_fairness_within_a_limit_is_not_decided_beyond_it() {
+    let edges: Vec<(u32, u32, How)> = (0..100).map(|state| (state, state + 1, Fair)).collect();
+    let graph = Graph::new(&edges).eventually_in(&[100]);
+    let options = |max_states| Options { fairness: Fairness::Weak, max_states, ..Options::default() };
+    assert!(explore(&graph, &options(1_000)).holds());
+    assert_eq!(explore(&graph, &options(100)).ended, Ended::StateLimit);
 }
