@@ -18,6 +18,9 @@ Tasks:
   fuzz [--seconds N] [TARGET [FILE]]
                         fuzz one target, or each in turn, for N seconds (60 unless told);
                         with FILE, run that one input and stop
+  properties [--cases N] [--seed S] [PACKAGE [NAME]]
+                        run the property tests on N new cases each (10000 by default), drawn by a seed that is printed;
+                        with --seed, draw those of that run again. All other runs draw the same 300 cases
   bench check [--quick] [--runs N] [--threads N] [--only MODEL] [--json]
                         measure the checker against stateright, model by model; takes minutes unless --quick
   bench server [--seconds N] [--clients N] [--watchers N] [--objects N] [--quick] [--json]
@@ -35,6 +38,7 @@ Examples:
   cargo xtask ci && cargo xtask test     what .ci/run does
   cargo xtask fuzz --seconds 600 model_request
   cargo xtask fuzz model_request fuzz/artifacts/model_request/crash-0123
+  cargo xtask properties --cases 100000 windlass-model unchanged
 ";
 
 /// One task with its arguments.
@@ -58,6 +62,8 @@ pub(crate) enum Task {
     },
     /// Run fuzz targets.
     Fuzz(FuzzPlan),
+    /// Run property tests on new cases.
+    Properties(PropertiesPlan),
     /// Compare with others.
     Bench(BenchPlan),
     /// Provide a real API server.
@@ -80,6 +86,19 @@ pub(crate) struct FuzzPlan {
     pub(crate) target: Option<String>,
     /// The only input to run.
     pub(crate) input: Option<PathBuf>,
+}
+
+/// Which property tests to run, and on what.
+#[derive(Debug, PartialEq)]
+pub(crate) struct PropertiesPlan {
+    /// The number of cases of each test, or what stands for it in tests whose cases are quicker or slower.
+    pub(crate) cases: u32,
+    /// What the cases are drawn by; `None` for a new one.
+    pub(crate) seed: Option<u64>,
+    /// The only package; `None` for all.
+    pub(crate) package: Option<String>,
+    /// A part of the names of the tests.
+    pub(crate) name: Option<String>,
 }
 
 /// What to compare, and how.
@@ -113,6 +132,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Task> {
             bail!("`types` takes one file: cargo xtask types path/to/api/openapi-spec/swagger.json")
         }
         ["fuzz", rest @ ..] => parse_fuzz(rest),
+        ["properties", rest @ ..] => parse_properties(rest),
         ["bench", name, rest @ ..] if !name.starts_with('-') => {
             let arguments = rest.iter().map(|argument| (*argument).to_owned()).collect();
             Ok(Task::Bench(BenchPlan { name: (*name).to_owned(), arguments }))
@@ -149,6 +169,31 @@ fn parse_fuzz(mut arguments: &[&str]) -> Result<Task> {
     Ok(Task::Fuzz(plan))
 }
 
+fn parse_properties(mut arguments: &[&str]) -> Result<Task> {
+    let mut plan = PropertiesPlan { cases: 10_000, seed: None, package: None, name: None };
+    while let [first, rest @ ..] = arguments {
+        arguments = rest;
+        if matches!(*first, "--cases" | "--seed") {
+            let (number, rest) = rest.split_first().with_context(|| format!("`{first}` takes a number"))?;
+            let wrong = || format!("`{number}` is not a number for `{first}`");
+            match *first {
+                "--cases" => plan.cases = number.parse().with_context(wrong)?,
+                _ => plan.seed = Some(number.parse().with_context(wrong)?),
+            }
+            arguments = rest;
+        } else if first.starts_with('-') {
+            bail!("`properties` has no option `{first}`; see cargo xtask --help");
+        } else if plan.package.is_none() {
+            plan.package = Some((*first).to_owned());
+        } else if plan.name.is_none() {
+            plan.name = Some((*first).to_owned());
+        } else {
+            bail!("`properties` takes one package and one name; `{first}` is too much");
+        }
+    }
+    Ok(Task::Properties(plan))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,6 +210,10 @@ mod tests {
                 target: target.map(str::to_owned),
                 input: input.map(PathBuf::from),
             })
+        };
+        let properties = |cases, seed, package: Option<&str>, name: Option<&str>| {
+            let (package, name) = (package.map(str::to_owned), name.map(str::to_owned));
+            Task::Properties(PropertiesPlan { cases, seed, package, name })
         };
         let bench = |arguments: &[&str]| {
             let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
@@ -183,6 +232,8 @@ mod tests {
             ("fuzz", fuzz(60, None, None)),
             ("fuzz --seconds 5 model", fuzz(5, Some("model"), None)),
             ("fuzz model crash --seconds 5", fuzz(5, Some("model"), Some("crash"))),
+            ("properties", properties(10_000, None, None, None)),
+            ("properties --seed 7 model --cases 5 a", properties(5, Some(7), Some("model"), Some("a"))),
             ("bench check", bench(&[])),
             ("bench check --runs 5 --json", bench(&["--runs", "5", "--json"])),
         ] {
@@ -203,6 +254,10 @@ mod tests {
             ("fuzz --seconds x", "not a number"),
             ("fuzz --jobs 3", "no option `--jobs`"),
             ("fuzz a b c", "`c` is too much"),
+            ("properties --cases", "`--cases` takes a number"),
+            ("properties --seed -1", "`-1` is not a number for `--seed`"),
+            ("properties --size 3", "no option `--size`"),
+            ("properties a b c", "`c` is too much"),
             ("bench", "takes what to compare"),
             ("bench --quick", "takes what to compare"),
         ] {

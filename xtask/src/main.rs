@@ -11,6 +11,7 @@ mod layering;
 mod links;
 mod prerequisites;
 mod process;
+mod properties;
 mod python_packages;
 mod test_run;
 mod types;
@@ -48,6 +49,7 @@ fn run(task: Task) -> anyhow::Result<()> {
             println!("wrote {TYPES} and {MESSAGES}");
         }
         Task::Fuzz(plan) => fuzz::run(&root, &plan)?,
+        Task::Properties(plan) => properties::run(&root, &plan)?,
         Task::Bench(plan) => bench::run(&root, &plan)?,
         Task::Conformance { arguments } => conformance::run(&root, &arguments)?,
         Task::Envtest => envtest::run(&root)?,

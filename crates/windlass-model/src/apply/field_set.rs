@@ -355,8 +355,6 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
-
         #[test]
         fn survives_its_json_form(paths in paths()) {
             let set = of(&paths);

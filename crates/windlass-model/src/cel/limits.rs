@@ -276,7 +276,8 @@ const WORDS: &[&str] = &[
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    // A text is read in microseconds.
+    #![proptest_config(ProptestConfig::with_cases(7 * ProptestConfig::default().cases))]
 
     #[test]
     fn random_texts_never_panic(parts in proptest::collection::vec(proptest::sample::select(WORDS), 1..24)) {

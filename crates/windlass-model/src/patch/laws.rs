@@ -132,8 +132,6 @@ fn has_null_in_list(value: &Value) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
-
     #[test]
     fn json_patch_does_what_rebuilding_does(
         document in document(),

@@ -261,8 +261,6 @@ fn request_of(step: &Step, cluster: &mut Cluster, uids: &[Value; 5]) -> Option<R
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
-
     #[test]
     fn only_objects_that_a_change_concerns_need_to_be_looked_at(steps in prop::collection::vec(step(), 1..40)) {
         let mut cluster = cluster();

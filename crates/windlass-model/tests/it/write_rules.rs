@@ -183,8 +183,6 @@ fn run(cluster: &mut Cluster, seen: &mut Seen, request: &Request) -> Effect {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
-
     #[test]
     fn any_sequence_of_writes_keeps_the_rules(
         writes in prop::collection::vec((0..3usize, any::<bool>(), write(), any::<bool>()), 1..40)

@@ -79,8 +79,6 @@ fn owned(object: &Value) -> std::collections::BTreeMap<(String, String), Value> 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
-
     #[test]
     fn applying_again_changes_nothing(before in any_spec(), spec in any_spec()) {
         let live = create(with_spec(before), "other", 1);

@@ -88,7 +88,7 @@ impl Reference {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(2 * ProptestConfig::default().cases))]
 
     /// Never two runs of one object at a time; no trigger is lost; and all that is owed comes within a bounded time.
     #[test]

@@ -145,7 +145,8 @@ async fn run(steps: &[Step]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+    // Each case opens files again and again.
+    #![proptest_config(ProptestConfig::with_cases((ProptestConfig::default().cases / 7).max(1)))]
 
     #[test]
     fn a_store_is_the_same_whenever_it_is_reopened(steps in prop::collection::vec(step(), 1..40)) {
