@@ -147,7 +147,8 @@ impl GoField {
         }
         let default = match &self.default {
             Some(default) => Some(default.as_str()),
-            None if pointer || self.omit_zero => None,
+            None if self.omit_zero => None,
+            None if pointer => (!self.omit_empty && !is_struct(type_ref)).then_some("null"),
             None if self.omit_empty && can_be_omitted(type_ref) => None,
             None => zero(type_ref),
         };

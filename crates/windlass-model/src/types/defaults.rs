@@ -55,7 +55,8 @@ fn normalize_object(fields: &Fields, object: &mut Map<String, Value>) {
         let Some(schema) = fields.get(name.as_str()) else { return true };
         normalize(schema, value);
         // Nothing tells an empty list from none once it is stored.
-        let nothing = schema.default == Some(Value::Null) && is_zero(value);
+        let is_collection = matches!(schema.shape, Shape::List { .. } | Shape::Map { .. });
+        let nothing = is_collection && schema.default == Some(Value::Null) && is_zero(value);
         let dropped = value.is_null() || nothing || schema.omit_zero && is_zero(value);
         !dropped
     });
