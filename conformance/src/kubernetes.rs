@@ -169,7 +169,8 @@ fn start_api_server(assets: &Path, folder: &Path, etcd_port: u16, port: u16) -> 
         ("service-account-issuer", "https://kubernetes.default.svc.cluster.local".to_owned()),
         ("service-account-key-file", path("accounts.pub")),
         ("service-account-signing-key-file", path("accounts.key")),
-        ("service-cluster-ip-range", "10.0.0.0/24".to_owned()),
+        // As kubeadm has it; envtest's own range has room for 254 Services.
+        ("service-cluster-ip-range", "10.96.0.0/12".to_owned()),
         // Nobody makes the accounts that this plugin would ask for.
         ("disable-admission-plugins", "ServiceAccount".to_owned()),
         ("allow-privileged", "true".to_owned()),

@@ -1,6 +1,6 @@
 //! Takes out of answers what differs between two runs of the same script.
 //!
-//! Uids, resource versions and generated names get numbers in the order in which they are first seen, so that it still
+//! Uids, resource versions, generated names, cluster addresses and node ports get numbers in the order in which they are first seen, so that it still
 //! shows where two of them are the same. Times of this age become `<time>`: scripts that care for a time
 //! choose one before 2024.
 
@@ -36,8 +36,12 @@ static INTERNAL_DIFFERENCE: LazyLock<Regex> = LazyLock::new(|| regex(r"(?s)\n@@ 
 static ALL_FAULTS: LazyLock<Regex> = LazyLock::new(|| regex(r"(?s)is invalid: \[.*\]"));
 /// An object that stands in a message, quoted.
 static OBJECT_IN_TEXT: LazyLock<Regex> = LazyLock::new(|| regex(r#""(\{(?:\\.|[^"\\])*\})""#));
+/// An address of the range from which Services get theirs.
+static CLUSTER_IP: LazyLock<Regex> = LazyLock::new(|| regex(r"^10\.(?:9[6-9]|10\d|11[01])\.\d+\.\d+$"));
 static AGE: LazyLock<Regex> = LazyLock::new(|| regex(r"^(\d+[dhms])+$"));
 
+/// The range from which node ports are drawn.
+const NODE_PORTS: std::ops::RangeInclusive<i64> = 30_000..=32_767;
 /// So many letters in a row come from `{fill}`.
 const FILLING_MIN: usize = 1000;
 
@@ -51,6 +55,8 @@ pub struct Normaliser {
     uids: BTreeMap<String, String>,
     versions: BTreeMap<String, String>,
     names: BTreeMap<String, String>,
+    addresses: BTreeMap<String, String>,
+    ports: BTreeMap<String, String>,
     /// Finds names that the server made up, by the prefixes that it was given.
     generated: Vec<Regex>,
 }
@@ -125,6 +131,19 @@ impl Normaliser {
                 if text.parse::<u64>().is_ok_and(|number| number > 0) =>
             {
                 *text = numbered(&mut self.versions, text, "version");
+            }
+            ("clusterIP", Value::String(ip)) if CLUSTER_IP.is_match(ip) => {
+                *ip = numbered(&mut self.addresses, ip, "address");
+            }
+            ("clusterIPs", Value::Array(ips)) => {
+                for ip in ips.iter_mut().filter(|ip| ip.as_str().is_some_and(|ip| CLUSTER_IP.is_match(ip))) {
+                    *ip = numbered(&mut self.addresses, ip.as_str().unwrap_or_default(), "address").into();
+                }
+            }
+            ("nodePort" | "healthCheckNodePort", Value::Number(port))
+                if port.as_i64().is_some_and(|port| NODE_PORTS.contains(&port)) =>
+            {
+                *value = numbered(&mut self.ports, &port.to_string(), "node port").into();
             }
             // Kubernetes walks maps of managers and of properties here, in any order.
             ("causes", Value::Array(causes)) => {
@@ -254,6 +273,19 @@ mod tests {
         normaliser.expect_names("a-");
         let shown = normaliser.value(&json!(["a-24568", "a-bcdfg is not a-24568", "a-other"]), &[]);
         assert_eq!(shown, r#"["<name 1>","<name 2> is not <name 1>","a-other"]"#);
+    }
+
+    #[test]
+    fn addresses_and_ports_are_numbered() {
+        check(
+            json!({ "clusterIP": "10.96.7.1", "clusterIPs": ["10.96.7.1"],
+                    "ports": [{ "nodePort": 30_001 }, { "nodePort": 31_000 }], "healthCheckNodePort": 30_001 }),
+            &json!({ "clusterIP": "<address 1>", "clusterIPs": ["<address 1>"],
+                     "ports": [{ "nodePort": "<node port 2>" }, { "nodePort": "<node port 3>" }], "healthCheckNodePort": "<node port 1>" }),
+        );
+        let others =
+            json!({ "clusterIP": "None", "clusterIPs": ["None"], "ip": "10.96.7.1", "port": 30_001 });
+        check(others.clone(), &others);
     }
 
     #[test]

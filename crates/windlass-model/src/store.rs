@@ -234,6 +234,12 @@ impl Store for MemoryStore {
     }
 }
 
+/// A number for a key that is the same whenever it is asked for: where to begin to look for something that others may
+/// have.
+pub(crate) fn draw(key: &Key) -> u128 {
+    entropy(key, 0, 0)
+}
+
 fn entropy(key: &Key, incarnation: u64, salt: u64) -> u128 {
     let text = format!("{}/{}/{}/{}", key.group, key.plural, key.namespace, key.name);
     fnv128(text.as_bytes(), incarnation, salt)

@@ -15,6 +15,8 @@ mod pod_updates;
 mod pods;
 mod resources;
 mod selectors;
+mod service_addresses;
+pub(crate) mod service_pool;
 mod services;
 mod storage;
 mod values;
@@ -141,6 +143,7 @@ fn validate_other(errors: &mut Errors, info: &TypeInfo, new: &Value, old: Option
 fn validate_status(errors: &mut Errors, info: &TypeInfo, new: &Value, old: &Value) {
     match info.kind.as_str() {
         "Pod" => pod_updates::check_status(errors, new, old),
+        "Service" => services::check_status(errors, new),
         "Namespace" => cluster::check_namespace_status(errors, new),
         "Job" => jobs::check_status(errors, new, old),
         kind @ ("Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet" | "ReplicationController") => {

@@ -14,6 +14,7 @@ mod policy;
 mod prepare;
 mod question;
 mod scale;
+mod services;
 mod terminate;
 mod update;
 mod warnings;

@@ -18,7 +18,7 @@ use crate::types::{self, Origin};
 
 use super::body;
 use super::call::{Call, Earlier};
-use super::{admission, identity, policy, prepare, warnings};
+use super::{admission, identity, policy, prepare, services, warnings};
 
 /// What etcd takes in one request.
 const MAX_OBJECT_BYTES: usize = 1_572_864;
@@ -99,6 +99,7 @@ pub(super) fn create<S: Store + ?Sized>(
     }
     admission::admit_new(call, &mut new)?;
     prepare::new_object(call.info, &mut new, call.now);
+    services::assign(call, &mut new, None, Part::Object)?;
     let errors = validate(call, &new, None, Part::Object);
     if !errors.is_empty() {
         return Err(call.invalid(&name, &errors));
@@ -132,6 +133,7 @@ pub(super) fn update<S: Store + ?Sized>(
     }
     admission::admit_update(call, &live, &mut new)?;
     prepare::update(call.info, &live, &mut new, part);
+    services::assign(call, &mut new, Some(&live), part)?;
     let name = object::name(&live);
     let errors = validate(call, &new, Some(&live), part);
     if !errors.is_empty() {

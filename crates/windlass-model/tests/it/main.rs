@@ -13,6 +13,7 @@ mod ownership;
 mod patch;
 mod protection;
 mod service_accounts;
+mod services;
 mod subresources;
 mod support;
 mod update;

@@ -16,7 +16,10 @@ pub(super) fn set_defaults(info: &TypeInfo, object: &mut Value) -> bool {
         ("", "PodTemplate") => pods::set_template(object, "template"),
         ("", "ReplicationController") => replication_controller(object),
         ("", "Secret") => secret(object),
-        ("", "Service") => with_spec(object, service),
+        ("", "Service") => {
+            with_spec(object, service);
+            balancer_status(object);
+        }
         ("", "Namespace") => namespace(object),
         ("", "Node") => node(object),
         ("", "LimitRange") => with_spec(object, limit_range),
@@ -175,6 +178,20 @@ fn service(spec: &mut Fields) {
     }
     if kind == "LoadBalancer" {
         set_missing(spec, "allocateLoadBalancerNodePorts", true);
+    }
+}
+
+/// A load balancer that gives an address delivers packets to it as they are, unless it says that it is a proxy.
+fn balancer_status(object: &mut Fields) {
+    if object.get("spec").is_none_or(|spec| spec["type"] != "LoadBalancer") {
+        return;
+    }
+    let status = object.get_mut("status").and_then(|status| status.get_mut("loadBalancer"));
+    let Some(status) = status.and_then(Value::as_object_mut) else { return };
+    for point in items(status, "ingress") {
+        if point.get("ip").and_then(Value::as_str).is_some_and(|ip| !ip.is_empty()) {
+            set_missing(point, "ipMode", "VIP");
+        }
     }
 }
 

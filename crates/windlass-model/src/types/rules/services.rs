@@ -1,4 +1,5 @@
-//! Services. Addresses and node ports are not handed out here: there is no network to take them from.
+//! Services, but for their addresses and node ports: what these must look like is in [`super::service_addresses`], and
+//! which are free in [`super::service_pool`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -7,11 +8,15 @@ use serde_json::{Map, Value, json};
 
 use super::formats::{check_dns_label, port_number_or_name};
 use super::selectors::check_labels;
+use super::service_addresses::{check_cluster_ips, check_ips_stay, families, is_headless, match_cluster_ips};
 use super::values::{
-    Errors, entries, invalid_all, list, number, one_of, one_of_if_set, port_number, put, required, text,
+    Errors, invalid_all, list, number, one_of, one_of_if_set, port_number, put, required, text,
 };
 use crate::field::{FieldError, FieldPath};
 use crate::metadata::names;
+
+/// The node port at which nodes answer health checks.
+pub(super) const HEALTH_PORT: &str = "healthCheckNodePort";
 
 /// Fills in what belongs together, and on update what the client left out.
 pub(super) fn prepare(service: &mut Map<String, Value>, old: Option<&Value>) {
@@ -20,8 +25,15 @@ pub(super) fn prepare(service: &mut Map<String, Value>, old: Option<&Value>) {
         drop_what_no_longer_applies(spec, &old["spec"]);
         keep_assigned(spec, &old["spec"]);
     }
-    match_cluster_ips(spec, old.map(|old| &old["spec"]));
-    set_families(spec, old.map(|old| &old["spec"]));
+    if kind(spec) == "ExternalName" {
+        spec.remove("internalTrafficPolicy");
+    }
+    let old_spec = old.map(|old| &old["spec"]);
+    match_cluster_ips(spec, old_spec);
+    // Families that cannot be had are refused when addresses are assigned.
+    if let Ok(Some(families)) = families(spec, old_spec) {
+        families.write_to(spec);
+    }
     if old.is_some()
         && kind(spec) != "LoadBalancer"
         && let Some(status) = service.get_mut("status").and_then(Value::as_object_mut)
@@ -30,15 +42,27 @@ pub(super) fn prepare(service: &mut Map<String, Value>, old: Option<&Value>) {
     }
 }
 
-fn kind(spec: &Map<String, Value>) -> &str {
+pub(super) fn kind(spec: &Map<String, Value>) -> &str {
     spec.get("type").map_or("", text)
 }
 
-fn needs_node_ports(kind: &str) -> bool {
+pub(super) fn needs_node_ports(kind: &str) -> bool {
     matches!(kind, "NodePort" | "LoadBalancer")
 }
 
-fn same(spec: &Map<String, Value>, old: &Value, field: &str) -> bool {
+/// Whether node ports are assigned to a Service: a load balancer may do without.
+pub(super) fn gets_node_ports(spec: &Map<String, Value>) -> bool {
+    kind(spec) == "NodePort"
+        || kind(spec) == "LoadBalancer"
+            && spec.get("allocateLoadBalancerNodePorts") != Some(&Value::Bool(false))
+}
+
+/// Whether a load balancer asks each node if it has endpoints of the Service.
+pub(super) fn is_health_checked(spec: &Value) -> bool {
+    spec["type"] == "LoadBalancer" && spec["externalTrafficPolicy"] == "Local"
+}
+
+pub(super) fn same(spec: &Map<String, Value>, old: &Value, field: &str) -> bool {
     spec.get(field).unwrap_or(&Value::Null) == &old[field]
 }
 
@@ -63,19 +87,32 @@ fn drop_what_no_longer_applies(spec: &mut Map<String, Value>, old: &Value) {
             let ports = spec.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten();
             ports.filter_map(Value::as_object_mut).for_each(|port| drop(port.remove("nodePort")));
         }
-        if same(spec, old, "externalTrafficPolicy")
-            && list(spec.get("externalIPs").unwrap_or(&Value::Null)).is_empty()
-        {
-            spec.remove("externalTrafficPolicy");
-        }
+    }
+    if is_external(old)
+        && !is_external(&Value::Object(spec.clone()))
+        && same(spec, old, "externalTrafficPolicy")
+    {
+        spec.remove("externalTrafficPolicy");
+    }
+    if is_health_checked(old)
+        && !is_health_checked(&Value::Object(spec.clone()))
+        && same(spec, old, HEALTH_PORT)
+    {
+        spec.remove(HEALTH_PORT);
     }
     if old_kind == "LoadBalancer" && new_kind != "LoadBalancer" {
-        for field in ["allocateLoadBalancerNodePorts", "loadBalancerClass", "healthCheckNodePort"] {
+        for field in ["allocateLoadBalancerNodePorts", "loadBalancerClass"] {
             if same(spec, old, field) {
                 spec.remove(field);
             }
         }
     }
+}
+
+/// Whether a Service is reached from outside the cluster.
+fn is_external(spec: &Value) -> bool {
+    let kind = text(&spec["type"]);
+    needs_node_ports(kind) || kind == "ClusterIP" && !list(&spec["externalIPs"]).is_empty()
 }
 
 /// A client that leaves out what was assigned keeps it.
@@ -87,51 +124,29 @@ fn keep_assigned(spec: &mut Map<String, Value>, old: &Value) {
             }
         }
     }
-    if !needs_node_ports(kind(spec)) || !needs_node_ports(text(&old["type"])) {
+    if is_health_checked(&Value::Object(spec.clone()))
+        && is_health_checked(old)
+        && !spec.contains_key(HEALTH_PORT)
+    {
+        put(spec, HEALTH_PORT, old[HEALTH_PORT].clone());
+    }
+    if !gets_node_ports(spec) || old.as_object().is_none_or(|old| !gets_node_ports(old)) {
         return;
     }
+    let numbers =
+        |ports: &Value| list(ports).iter().map(|port| number(&port["nodePort"])).collect::<BTreeSet<_>>();
+    let (now, before) = (numbers(spec.get("ports").unwrap_or(&Value::Null)), numbers(&old["ports"]));
     let by_name: BTreeMap<&str, i64> =
         list(&old["ports"]).iter().map(|port| (text(&port["name"]), number(&port["nodePort"]))).collect();
     let ports = spec.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten();
     for port in ports.filter_map(Value::as_object_mut).filter(|port| !port.contains_key("nodePort")) {
         let name = port.get("name").map_or("", text);
-        if let Some(assigned) = by_name.get(name).filter(|assigned| **assigned != 0) {
+        let is_free =
+            |assigned: &&i64| **assigned != 0 && !(now.contains(assigned) && before.contains(assigned));
+        if let Some(assigned) = by_name.get(name).filter(is_free) {
             port.insert("nodePort".into(), (*assigned).into());
         }
     }
-}
-
-/// `clusterIP` is the first of `clusterIPs`; a client may give just the one.
-fn match_cluster_ips(spec: &mut Map<String, Value>, old: Option<&Value>) {
-    let ip = spec.get("clusterIP").cloned().unwrap_or_default();
-    let fresh = !spec.contains_key("clusterIPs");
-    let changed_alone = old.is_some_and(|old| old["clusterIP"] != ip && same(spec, old, "clusterIPs"));
-    if !text(&ip).is_empty() && (fresh || changed_alone) {
-        spec.insert("clusterIPs".into(), json!([ip]));
-    }
-}
-
-/// One family, but for services that only carry addresses that others put there.
-fn set_families(spec: &mut Map<String, Value>, old: Option<&Value>) {
-    if kind(spec) == "ExternalName" {
-        return;
-    }
-    let selects = spec.get("selector").is_some_and(|selector| entries(selector).next().is_some());
-    let bare = spec.get("clusterIP").is_some_and(|ip| *ip == "None") && !selects;
-    let (policy, families) = match bare {
-        true => (json!("RequireDualStack"), json!(["IPv4", "IPv6"])),
-        false => (json!("SingleStack"), json!(["IPv4"])),
-    };
-    for (field, value) in [("ipFamilyPolicy", policy), ("ipFamilies", families)] {
-        if !spec.contains_key(field) {
-            let kept = old.map(|old| &old[field]).filter(|value| !value.is_null());
-            spec.insert(field.to_owned(), kept.cloned().unwrap_or(value));
-        }
-    }
-}
-
-fn is_headless(spec: &Value) -> bool {
-    spec["clusterIPs"][0] == "None" || spec["clusterIP"] == "None"
 }
 
 /// The rules of Services.
@@ -139,6 +154,7 @@ pub(super) fn check(errors: &mut Errors, new: &Value, old: Option<&Value>) {
     let (path, spec) = (FieldPath::of("spec"), &new["spec"]);
     if let Some(old) = old {
         check_ips_stay(errors, &path, spec, &old["spec"]);
+        check_balancer_stays(errors, &path, spec, &old["spec"]);
     }
     if list(&spec["ports"]).is_empty() && !is_headless(spec) && spec["type"] != "ExternalName" {
         errors.push(FieldError::required(&path.child("ports"), ""));
@@ -236,36 +252,38 @@ fn check_unique_ports(errors: &mut Errors, path: &FieldPath, spec: &Value) {
     }
 }
 
-fn check_cluster_ips(errors: &mut Errors, path: &FieldPath, spec: &Value) {
-    if spec["type"] == "ExternalName" {
+/// Where a load balancer says that it can be reached.
+pub(super) fn check_status(errors: &mut Errors, new: &Value) {
+    let path = FieldPath::of("status.loadBalancer.ingress");
+    let ingress = list(&new["status"]["loadBalancer"]["ingress"]);
+    if new["spec"]["type"] != "LoadBalancer" && !ingress.is_empty() {
+        errors.push(FieldError::forbidden(&path, "may only be used when `spec.type` is 'LoadBalancer'"));
         return;
     }
-    let (path, ips) = (path.child("clusterIPs"), list(&spec["clusterIPs"]));
-    let shown = || Value::from(ips.to_vec());
-    match (text(&spec["clusterIP"]), ips.first()) {
-        ("", Some(_)) => {
-            errors.push(FieldError::invalid(
-                &path,
-                shown(),
-                "must be empty when `clusterIP` is not specified",
-            ));
+    for (index, point) in ingress.iter().enumerate() {
+        let path = path.index(index);
+        let (has_ip, mode, mode_path) =
+            (!text(&point["ip"]).is_empty(), &point["ipMode"], path.child("ipMode"));
+        if has_ip {
+            check_ip(errors, &path.child("ip"), &point["ip"]);
         }
-        ("", None) => {}
-        (_, None) => errors.push(FieldError::required(&path, "")),
-        (ip, Some(first)) if text(first) != ip => {
-            errors.push(FieldError::invalid(&path, shown(), "first value must match `clusterIP`"));
+        match (has_ip, mode.is_null()) {
+            (true, true) => {
+                errors.push(FieldError::required(&mode_path, "must be specified when `ip` is set"));
+            }
+            (false, false) => {
+                errors.push(FieldError::forbidden(&mode_path, "may not be specified when `ip` is not set"));
+            }
+            _ => one_of_if_set(errors, &mode_path, mode, &["Proxy", "VIP"]),
         }
-        _ => {}
-    }
-    if ips.first().is_some_and(|ip| *ip == "None") {
-        if ips.len() > 1 {
-            errors.push(FieldError::invalid(&path, shown(), "'None' must be the first and only value"));
+        let (path, name) = (path.child("hostname"), text(&point["hostname"]));
+        if !name.is_empty() {
+            invalid_all(errors, &path, &point["hostname"], names::is_dns1123_subdomain(name));
+            if name.parse::<IpAddr>().is_ok() {
+                let detail = "must be a DNS name, not an IP address";
+                errors.push(FieldError::invalid(&path, name, detail));
+            }
         }
-    } else {
-        ips.iter().enumerate().for_each(|(index, ip)| check_ip(errors, &path.index(index), ip));
-    }
-    if ips.len() > 2 {
-        errors.push(FieldError::invalid(&path, shown(), "may only hold up to 2 values"));
     }
 }
 
@@ -284,6 +302,16 @@ pub(super) fn warnings(service: &Value) -> Vec<String> {
             warnings.push("spec.SessionAffinity is ignored for headless services".to_owned());
         }
     }
+    if spec["type"] == "ExternalName" && !list(&spec["externalIPs"]).is_empty() {
+        warnings.push("spec.externalIPs is ignored when spec.type is \"ExternalName\"".to_owned());
+    }
+    if spec["type"] != "ExternalName" && !text(&spec["externalName"]).is_empty() {
+        warnings.push("spec.externalName is ignored when spec.type is not \"ExternalName\"".to_owned());
+    }
+    if spec["trafficDistribution"] == "PreferClose" {
+        let deprecated = "spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"";
+        warnings.push(deprecated.to_owned());
+    }
     warnings
 }
 
@@ -295,33 +323,20 @@ pub(super) fn check_ip(errors: &mut Errors, path: &FieldPath, ip: &Value) {
     }
 }
 
-/// An address that was given is kept, unless the service has none of its own.
-fn check_ips_stay(errors: &mut Errors, path: &FieldPath, spec: &Value, old: &Value) {
-    if spec["type"] == "ExternalName"
-        || old["type"] == "ExternalName"
-        || is_headless(spec) && is_headless(old)
-    {
-        return;
-    }
-    let (ips, before) = (list(&spec["clusterIPs"]), list(&old["clusterIPs"]));
-    let mut refuse = |index: usize, detail: &str| {
-        let path = path.child("clusterIPs").index(index);
-        errors.push(FieldError::invalid(&path, Value::from(ips.to_vec()), detail));
-    };
-    if ips.len() < before.len() && ips.is_empty() {
-        refuse(0, "primary clusterIP can not be unset");
-    }
-    for (index, (_, _)) in ips.iter().zip(before).enumerate().filter(|(_, (new, old))| new != old) {
-        refuse(index, "may not change once set");
-    }
-}
-
 fn check_balancer(errors: &mut Errors, path: &FieldPath, spec: &Value) {
     let is_balancer = spec["type"] == "LoadBalancer";
+    let class = &spec["loadBalancerClass"];
+    if is_balancer && class.is_string() {
+        let path = path.child("loadBalancerClass");
+        invalid_all(errors, &path, class, names::is_qualified_name(text(class)));
+    }
     let only = "may only be used when `type` is 'LoadBalancer'";
     if !list(&spec["loadBalancerSourceRanges"]).is_empty() && !is_balancer {
         errors.push(FieldError::forbidden(&path.child("LoadBalancerSourceRanges"), only));
     }
+    let distributions = ["PreferClose", "PreferSameZone", "PreferSameNode"];
+    let distribution = "trafficDistribution";
+    one_of_if_set(errors, &path.child(distribution), &spec[distribution], &distributions);
     for field in ["allocateLoadBalancerNodePorts", "loadBalancerClass"] {
         if !spec[field].is_null() && !is_balancer {
             errors.push(FieldError::forbidden(&path.child(field), only));
@@ -329,9 +344,34 @@ fn check_balancer(errors: &mut Errors, path: &FieldPath, spec: &Value) {
     }
 }
 
+/// What a load balancer was set up with.
+fn check_balancer_stays(errors: &mut Errors, path: &FieldPath, spec: &Value, old: &Value) {
+    if is_health_checked(spec) && is_health_checked(old) && spec[HEALTH_PORT] != old[HEALTH_PORT] {
+        errors.push(FieldError::forbidden(&path.child(HEALTH_PORT), "field is immutable"));
+    }
+    let class = "loadBalancerClass";
+    let balances = |spec: &Value| spec["type"] == "LoadBalancer";
+    if balances(spec) && balances(old) && spec[class] != old[class] {
+        errors.push(FieldError::invalid(&path.child(class), spec[class].clone(), "may not change once set"));
+    }
+}
+
+fn check_health_port(errors: &mut Errors, path: &FieldPath, spec: &Value) {
+    let path = path.child(HEALTH_PORT);
+    match (is_health_checked(spec), number(&spec[HEALTH_PORT])) {
+        (false, 0) => {}
+        (false, port) => {
+            let detail =
+                "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
+            errors.push(FieldError::invalid(&path, port, detail));
+        }
+        (true, 0) => errors.push(FieldError::required(&path, "")),
+        (true, _) => port_number(errors, &path, &spec[HEALTH_PORT]),
+    }
+}
+
 fn check_traffic(errors: &mut Errors, path: &FieldPath, spec: &Value) {
-    let kind = text(&spec["type"]);
-    let external = needs_node_ports(kind) || kind == "ClusterIP" && !list(&spec["externalIPs"]).is_empty();
+    let external = is_external(spec);
     let (policy_path, policy) = (path.child("externalTrafficPolicy"), &spec["externalTrafficPolicy"]);
     if external {
         one_of(errors, &policy_path, policy, &["Cluster", "Local"]);
@@ -339,6 +379,7 @@ fn check_traffic(errors: &mut Errors, path: &FieldPath, spec: &Value) {
         let detail = "may only be set for externally-accessible services";
         errors.push(FieldError::invalid(&policy_path, policy.clone(), detail));
     }
+    check_health_port(errors, path, spec);
     let internal = &spec["internalTrafficPolicy"];
     one_of_if_set(errors, &path.child("internalTrafficPolicy"), internal, &["Cluster", "Local"]);
 }
