@@ -23,6 +23,7 @@ pub(crate) use admission::SYSTEM_CLASSES;
 pub use identity::uid;
 mod write;
 
+use crate::list;
 use crate::request::{Request, Verb};
 use crate::response::{Body, Response};
 use crate::status::Status;
@@ -118,6 +119,14 @@ fn part_of<S: Store + ?Sized>(call: &Call<'_, S>, part: Part) -> Result<Effect, 
 }
 
 fn get<S: Store + ?Sized>(call: &Call<'_, S>) -> Result<Effect, Status> {
+    let wanted = call.request.options.resource_version.as_deref().unwrap_or_default();
+    let wanted = list::parse_resource_version(wanted).map_err(Status::unclassified)?;
+    if wanted > 0 {
+        let current = call.store.list_version(call.info.storage_group(), &call.info.resource.plural);
+        if wanted > current {
+            return Err(list::too_large_version(wanted, current));
+        }
+    }
     let stored = call.existing()?;
     Ok(Response::object(call.view(&stored)).into())
 }

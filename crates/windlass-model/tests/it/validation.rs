@@ -143,3 +143,15 @@ fn metadata_may_have_nulls_and_unknown_fields() {
         assert_eq!(cluster.request(&create("widgets", body.clone())).code, 201, "{body}");
     }
 }
+
+#[test]
+fn a_version_that_is_still_to_come_is_refused() {
+    let mut cluster = cluster();
+    let made = ok(&mut cluster, &create("configmaps", config_map("a")));
+    let version = made["metadata"]["resourceVersion"].as_str().expect("a version").to_owned();
+    let mut request = get("configmaps", "a");
+    request.options.resource_version = Some(version);
+    ok(&mut cluster, &request);
+    request.options.resource_version = Some("999999".to_owned());
+    refused(&cluster.request(&request), 504, "Timeout", "Too large resource version: 999999, current: ");
+}
