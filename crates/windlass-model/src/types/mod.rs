@@ -120,6 +120,11 @@ impl TypeInfo {
         Arc::new(kept)
     }
 
+    /// Whether writing an object as it is shown would store what is stored already.
+    pub(crate) fn is_stored_as_shown(&self, stored: &Arc<Value>, shown: &Arc<Value>) -> bool {
+        Arc::ptr_eq(stored, shown) || *self.keep(shown) == **stored
+    }
+
     /// Whether objects are kept in exactly this form.
     pub fn is_storage_form(&self) -> bool {
         self.resource.version == self.storage_version && self.storage_group() == self.resource.group

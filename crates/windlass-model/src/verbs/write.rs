@@ -148,7 +148,8 @@ pub(super) fn update<S: Store + ?Sized>(
     }
     apply::keep_times(&live, &mut new);
     let warnings = warnings::on_write(call.info, &new, Some(&live), part);
-    if new == *live {
+    // What the definition fills in when an object is read is stored by the first write, even if that changes nothing.
+    if new == *live && call.info.is_stored_as_shown(stored, &live) {
         return Ok(Written { object: live, created: false, changes: Vec::new(), warnings });
     }
     commit(call, key, Some(stored.clone()), new, ownership, warnings)
@@ -309,9 +310,10 @@ fn commit<S: Store + ?Sized>(
             return Err(Status::unclassified("etcdserver: request is too large"));
         }
     }
-    let object = Arc::new(new);
-    let after = Some(call.to_storage(&object));
-    let changes = vec![Change { key, before, after, version }];
+    let after = call.to_storage(&Arc::new(new));
+    // The answer is what a reader sees: a status that was taken back has its defaults again.
+    let object = call.view(&after);
+    let changes = vec![Change { key, before, after: Some(after), version }];
     Ok(Written { object, created, changes, warnings })
 }
 

@@ -72,3 +72,37 @@ fn a_cluster_forks() {
     ok(&mut two, &create("widgets", widget("a")));
     assert_eq!(one.store(), two.store(), "the same requests lead to the same objects");
 }
+
+#[test]
+fn defaults_of_a_status_are_shown_before_it_is_written() {
+    let mut cluster = cluster();
+    let mut definition = widget_definition();
+    definition["metadata"]["name"] = "gauges.example.com".into();
+    definition["spec"]["names"] = json!({ "plural": "gauges", "singular": "gauge", "kind": "Gauge" });
+    definition["spec"]["versions"][0]["subresources"] = json!({ "status": {} });
+    definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = json!({ "type": "object", "properties": {
+        "spec": { "type": "object", "properties": { "size": { "type": "integer" } } },
+        "status": { "type": "object", "default": { "level": 0 }, "properties": {
+            "level": { "type": "integer" }, "phase": { "type": "string", "default": "Pending" } } },
+    } });
+    definition["spec"]["versions"].as_array_mut().expect("versions").truncate(1);
+    cluster.install_crd(&definition).expect("a valid definition");
+    let gauges = |verb| {
+        let resource = windlass_model::ResourceId::new("example.com", "v1", "gauges");
+        windlass_model::Request::new(verb, resource).in_namespace("default")
+    };
+    let body = json!({ "apiVersion": "example.com/v1", "kind": "Gauge", "metadata": { "name": "a" },
+                       "spec": { "size": 1 }, "status": { "level": 9 } });
+    let made = ok(&mut cluster, &gauges(windlass_model::Verb::Create).with_body(body));
+    let expected = json!({ "level": 0, "phase": "Pending" });
+    assert_eq!(made["status"], expected);
+    let read = ok(&mut cluster, &gauges(windlass_model::Verb::Get).named("a"));
+    assert_eq!(read, made);
+    // The first write stores them, though it changes nothing that is shown; the next one changes nothing.
+    let same = gauges(windlass_model::Verb::Patch(windlass_model::PatchKind::Merge)).named("a");
+    let same = same.with_body(json!({ "spec": { "size": 1 } }));
+    let written = ok(&mut cluster, &same);
+    assert_eq!(written["status"], expected);
+    assert_ne!(written["metadata"]["resourceVersion"], made["metadata"]["resourceVersion"]);
+    assert_eq!(ok(&mut cluster, &same), written);
+}
