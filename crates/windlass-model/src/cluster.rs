@@ -80,7 +80,7 @@ impl Cluster {
     /// One round of the cluster's own controllers. Says whether anything changed.
     fn settle_once(&mut self) -> bool {
         let mut requests = definitions::next_requests(&self.store, &self.types, self.now);
-        requests.extend(namespaces::next_requests(&self.store, &self.types));
+        requests.extend(namespaces::next_requests(&self.store, &self.types, self.now));
         requests.extend(gc::next_requests(&self.store, &self.types));
         requests.extend(protection::next_requests(&self.store));
         self.perform(&requests)

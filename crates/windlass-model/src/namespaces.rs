@@ -1,5 +1,7 @@
 //! The namespace controller as a pure step: empties namespaces that are being deleted, then lets them go.
 
+mod conditions;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -8,24 +10,33 @@ use serde_json::{Value, json};
 use crate::object;
 use crate::request::{Propagation, Request, ResourceId, Verb};
 use crate::store::{Change, Key, Store};
+use crate::time::Timestamp;
 use crate::types::Types;
+use conditions::Remaining;
 
 /// What keeps a namespace until its content is gone.
 const FINALIZER: &str = "kubernetes";
+/// Who writes what the controller writes.
+const MANAGER: &str = "kube-controller-manager";
 
 /// Everything that the controller would do now, by namespace.
-pub fn next_requests<S: Store + ?Sized>(store: &S, types: &Types) -> Vec<Request> {
+pub fn next_requests<S: Store + ?Sized>(store: &S, types: &Types, now: Timestamp) -> Vec<Request> {
     let namespaces = store.scan("", "namespaces", None, None);
     namespaces
         .filter(|(_, namespace)| object::is_deleting(namespace) && is_held(namespace))
-        .flat_map(|(_, namespace)| clear(store, types, &namespace))
+        .flat_map(|(_, namespace)| clear(store, types, &namespace, now))
         .collect()
 }
 
 /// What the controller would do now because of some changes, which the store shows.
 ///
 /// A change of the types that are served may concern all namespaces.
-pub fn requests_after<S: Store + ?Sized>(store: &S, types: &Types, changes: &[Change]) -> Vec<Request> {
+pub fn requests_after<S: Store + ?Sized>(
+    store: &S,
+    types: &Types,
+    changes: &[Change],
+    now: Timestamp,
+) -> Vec<Request> {
     let namespaces = changes.iter().map(|change| {
         let own = is_namespace(&change.key);
         if own { change.key.name.clone() } else { change.key.namespace.clone() }
@@ -35,7 +46,7 @@ pub fn requests_after<S: Store + ?Sized>(store: &S, types: &Types, changes: &[Ch
         .iter()
         .filter_map(|name| store.get(&Key::new("", "namespaces", "", name)))
         .filter(|namespace| object::is_deleting(namespace) && is_held(namespace))
-        .flat_map(|namespace| clear(store, types, &namespace))
+        .flat_map(|namespace| clear(store, types, &namespace, now))
         .collect()
 }
 
@@ -51,23 +62,39 @@ fn spec_finalizers(namespace: &Value) -> impl Iterator<Item = &str> {
     namespace["spec"]["finalizers"].as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// Pods go first, since they may still need what else is there; then everything; then the finalizer.
-fn clear<S: Store + ?Sized>(store: &S, types: &Types, namespace: &Value) -> Vec<Request> {
+/// Pods go first, since they may still need what else is there; then everything; then the finalizer. What has been deleted
+/// and stays is counted in the conditions.
+fn clear<S: Store + ?Sized>(store: &S, types: &Types, namespace: &Value, now: Timestamp) -> Vec<Request> {
     let name = object::name(namespace);
     let holds = |resource: &ResourceId| {
         store.scan(&resource.group, &resource.plural, Some(name), None).next().is_some()
     };
     let left: Vec<ResourceId> = content_types(types).into_iter().filter(holds).collect();
     if left.is_empty() {
-        return vec![finalize(namespace)];
+        let report = stays(namespace).then(|| conditions::update(namespace, &Remaining::default(), now));
+        return vec![report.flatten().unwrap_or_else(|| finalize(namespace))];
     }
     let is_pods = |resource: &&ResourceId| resource.group.is_empty() && resource.plural == "pods";
-    let now = left.iter().find(is_pods).map_or(&left[..], std::slice::from_ref);
+    let pods = left.iter().find(is_pods).map(std::slice::from_ref);
     let unmarked = |resource: &&ResourceId| {
         let mut objects = store.scan(&resource.group, &resource.plural, Some(name), None);
         objects.any(|(_, object)| !object::is_deleting(&object))
     };
-    now.iter().filter(unmarked).map(|resource| delete_all(resource, name)).collect()
+    let deletes: Vec<Request> =
+        pods.unwrap_or(&left).iter().filter(unmarked).map(|resource| delete_all(resource, name)).collect();
+    if !deletes.is_empty() {
+        return deletes;
+    }
+    let remaining = Remaining::count(store, name, pods.unwrap_or(&left));
+    conditions::update(namespace, &remaining, now).into_iter().collect()
+}
+
+/// Whether anybody will see the conditions once the content is gone: they were written before, or something else holds
+/// the namespace. Otherwise it goes with the next request.
+fn stays(namespace: &Value) -> bool {
+    namespace["status"]["conditions"].is_array()
+        || object::finalizers(namespace).next().is_some()
+        || spec_finalizers(namespace).any(|name| name != FINALIZER)
 }
 
 /// Each namespaced resource once, in the version that it is stored in where that is served.
@@ -98,5 +125,5 @@ fn finalize(namespace: &Value) -> Request {
         .named(object::name(namespace))
         .on("finalize")
         .with_body(body)
-        .as_manager("kube-controller-manager")
+        .as_manager(MANAGER)
 }

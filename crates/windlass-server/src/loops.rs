@@ -115,12 +115,12 @@ impl Loops {
         }
         match look {
             Look::Everything => {
-                requests.extend(namespaces::next_requests(snapshot, types));
+                requests.extend(namespaces::next_requests(snapshot, types, clock::now()));
                 requests.extend(gc::next_requests(snapshot, types));
                 requests.extend(protection::next_requests(snapshot));
             }
             Look::Changes(changes) => {
-                requests.extend(namespaces::requests_after(snapshot, types, changes));
+                requests.extend(namespaces::requests_after(snapshot, types, changes, clock::now()));
                 let concerned = gc::concerned(snapshot, types, changes);
                 requests.extend(gc::requests_about(snapshot, types, concerned));
                 requests.extend(protection::requests_after(snapshot, changes));

@@ -10,7 +10,7 @@ pub(crate) fn next_requests(cluster: &Cluster) -> Vec<(&'static str, Request)> {
     let named =
         |name: &'static str, requests: Vec<Request>| requests.into_iter().map(move |next| (name, next));
     named("garbage collector", gc::next_requests(store, types))
-        .chain(named("namespace controller", namespaces::next_requests(store, types)))
+        .chain(named("namespace controller", namespaces::next_requests(store, types, cluster.now())))
         .chain(named("definition controller", definitions::next_requests(store, types, cluster.now())))
         .chain(named("storage protection", protection::next_requests(store)))
         .collect()

@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use serde_json::json;
-use windlass_model::{Request, Verb, namespaces};
+use windlass_model::{Cluster, Request, Verb, namespaces};
 
 #[test]
 fn a_new_namespace_is_active_and_held() {
@@ -135,11 +135,12 @@ fn only_namespaces_that_a_change_concerns_need_to_be_looked_at() {
         ok(&mut cluster, &create("namespaces", namespace(name)));
         ok(&mut cluster, &create("configmaps", config_map("x")).in_namespace(name));
     }
+    let now = cluster.now();
     let mut perform = |request: &Request| {
         let effect = cluster.handle(request);
         cluster.commit(&effect.changes);
-        let after = namespaces::requests_after(cluster.store(), cluster.types(), &effect.changes);
-        let all = namespaces::next_requests(cluster.store(), cluster.types());
+        let after = namespaces::requests_after(cluster.store(), cluster.types(), &effect.changes, now);
+        let all = namespaces::next_requests(cluster.store(), cluster.types(), now);
         (after, all)
     };
     let (after, all) = perform(&delete("namespaces", "a"));
@@ -154,4 +155,69 @@ fn only_namespaces_that_a_change_concerns_need_to_be_looked_at() {
     let (after, all) = perform(&after[0]);
     assert!(after.is_empty() && all.is_empty());
     assert!(!exists(&mut cluster, "namespaces", "a") && exists(&mut cluster, "namespaces", "b"));
+}
+
+#[test]
+fn conditions_say_what_holds_a_namespace() {
+    let mut cluster = cluster();
+    ok(&mut cluster, &create("namespaces", namespace("a")));
+    for (name, finalizers) in [("x", json!(["x.io/a", "x.io/b"])), ("y", json!(["x.io/a"]))] {
+        let held = with_meta(config_map(name), "finalizers", finalizers);
+        ok(&mut cluster, &create("configmaps", held).in_namespace("a"));
+    }
+    let held = with_meta(widget("w"), "finalizers", json!(["x.io/a"]));
+    ok(&mut cluster, &create("widgets", held).in_namespace("a"));
+    ok(&mut cluster, &delete("namespaces", "a"));
+    assert!(cluster.settle());
+    let shown = |cluster: &mut Cluster| {
+        let namespace = found(cluster, "namespaces", "a");
+        assert_eq!(namespace["status"]["phase"], "Terminating");
+        let conditions = namespace["status"]["conditions"].as_array().expect("conditions").clone();
+        let texts = conditions.iter().map(|condition| {
+            let text = |field: &str| condition[field].as_str().unwrap_or("?").to_owned();
+            format!("{} {} {}: {}", text("type"), text("status"), text("reason"), text("message"))
+        });
+        (texts.collect::<Vec<_>>(), conditions[3]["lastTransitionTime"].clone())
+    };
+    let good = [
+        "NamespaceDeletionDiscoveryFailure False ResourcesDiscovered: All resources successfully discovered",
+        "NamespaceDeletionGroupVersionParsingFailure False ParsedGroupVersions: All legacy kube types successfully parsed",
+        "NamespaceDeletionContentFailure False ContentDeleted: All content successfully deleted, may be waiting on finalization",
+    ];
+    let (texts, since) = shown(&mut cluster);
+    assert_eq!(texts[..3], good);
+    assert_eq!(
+        texts[3..],
+        [
+            "NamespaceContentRemaining True SomeResourcesRemain: Some resources are remaining: \
+             configmaps. has 2 resource instances, widgets.example.com has 1 resource instances",
+            "NamespaceFinalizersRemaining True SomeFinalizersRemain: Some content in the namespace has finalizers \
+             remaining: x.io/a in 3 resource instances, x.io/b in 1 resource instances",
+        ]
+    );
+    // A count that changes is no transition.
+    cluster.set_now(time("2026-01-01T00:10:00Z"));
+    let free = json!({ "metadata": { "finalizers": null } });
+    for name in ["x", "y"] {
+        ok(&mut cluster, &merge("configmaps", name, free.clone()).in_namespace("a"));
+    }
+    assert!(cluster.settle());
+    let (texts, still) = shown(&mut cluster);
+    assert!(texts[3].ends_with("remaining: widgets.example.com has 1 resource instances"), "{}", texts[3]);
+    assert_eq!(still, since);
+    ok(&mut cluster, &merge("widgets", "w", free).in_namespace("a"));
+    assert!(cluster.settle());
+    assert!(!exists(&mut cluster, "namespaces", "a"));
+}
+
+#[test]
+fn conditions_are_good_where_only_the_namespace_itself_is_held() {
+    let mut cluster = cluster();
+    ok(&mut cluster, &create("namespaces", with_meta(namespace("a"), "finalizers", json!(["x.io/y"]))));
+    ok(&mut cluster, &delete("namespaces", "a"));
+    assert!(cluster.settle());
+    let conditions = found(&mut cluster, "namespaces", "a")["status"]["conditions"].clone();
+    let conditions = conditions.as_array().expect("conditions");
+    assert_eq!(conditions.len(), 5);
+    assert!(conditions.iter().all(|condition| condition["status"] == "False"), "{conditions:?}");
 }
