@@ -11,12 +11,13 @@ use super::value::Value;
 
 /// The type of a resolved expression, given those of the caller's variables, and what is wrong with it.
 pub(super) fn check<'s>(expr: &Expr, globals: Vec<Type<'s>>) -> (Type<'s>, Vec<Issue>) {
-    let mut checker = Checker { globals, locals: Vec::new(), issues: Vec::new(), mixing_allowed: false };
+    let mut checker = Checker::new(globals);
     let found = checker.visit(expr);
     (found, checker.issues)
 }
 
-struct Checker<'s> {
+/// Finds types, and what does not fit.
+pub(super) struct Checker<'s> {
     globals: Vec<Type<'s>>,
     locals: Vec<Type<'s>>,
     issues: Vec<Issue>,
@@ -25,13 +26,28 @@ struct Checker<'s> {
 }
 
 impl<'s> Checker<'s> {
+    pub(super) fn new(globals: Vec<Type<'s>>) -> Self {
+        Checker { globals, locals: Vec::new(), issues: Vec::new(), mixing_allowed: false }
+    }
+
+    /// Adds a variable of a macro, and says how many there were.
+    pub(super) fn enter(&mut self, variable: Type<'s>) -> usize {
+        self.locals.push(variable);
+        self.locals.len() - 1
+    }
+
+    /// Takes away all but the first variables of macros.
+    pub(super) fn leave(&mut self, depth: usize) {
+        self.locals.truncate(depth);
+    }
+
     fn report(&mut self, offset: usize, message: String) -> Type<'s> {
         self.issues.push(Issue::at(offset, message));
         Type::Dynamic
     }
 
     /// The type of an expression. One that gets too large to reason about counts as dynamic.
-    fn visit(&mut self, expr: &Expr) -> Type<'s> {
+    pub(super) fn visit(&mut self, expr: &Expr) -> Type<'s> {
         let found = self.visit_node(expr);
         if found.is_huge() { Type::Dynamic } else { found }
     }

@@ -18,6 +18,7 @@ mod ast;
 mod budget;
 mod check;
 mod error;
+mod estimate;
 mod eval;
 mod json;
 mod lexer;
@@ -42,6 +43,7 @@ use std::sync::Arc;
 
 pub use budget::{Budget, PER_CALL_LIMIT, RUNTIME_COST_BUDGET};
 pub use error::{CompileError, EvalError};
+pub(crate) use estimate::max_cardinality;
 pub use value::{List, Map, Text, Value};
 
 use ast::{Expr, Node};
@@ -135,15 +137,7 @@ impl Program {
     /// # Errors
     /// Unknown fields, operators and functions without a match, or a result of the wrong type.
     pub fn check_against(&self, schema: &Schema, context: RuleContext) -> Result<(), CompileError> {
-        let resource = context.resource_root || schema.embedded_resource;
-        let own = Type::of(schema, resource).unwrap_or(Type::Dynamic);
-        let types = self.variables.iter().map(|name| match &**name {
-            "self" => own.clone(),
-            "oldSelf" if context.optional_old_self => Type::Optional(Rc::new(own.clone())),
-            "oldSelf" => own.clone(),
-            _ => Type::Dynamic,
-        });
-        let (found, mut issues) = check::check(&self.root, types.collect());
+        let (found, mut issues) = check::check(&self.root, self.types(schema, context));
         let (wanted, complaint) = if context.returns_text {
             (Type::String, "messageExpression must evaluate to a string")
         } else {
@@ -153,6 +147,26 @@ impl Program {
             issues.push(error::Issue { offset: None, message: complaint.to_owned() });
         }
         if issues.is_empty() { Ok(()) } else { Err(CompileError::new(&self.source, issues)) }
+    }
+}
+
+impl Program {
+    /// The highest cost of one evaluation against values of a schema, as Kubernetes estimates it.
+    pub fn max_cost(&self, schema: &Schema, context: RuleContext) -> u64 {
+        let resource = context.resource_root || schema.embedded_resource;
+        estimate::max_cost(&self.root, self.types(schema, context), estimate::declared(schema, resource))
+    }
+
+    fn types<'s>(&self, schema: &'s Schema, context: RuleContext) -> Vec<Type<'s>> {
+        let resource = context.resource_root || schema.embedded_resource;
+        let own = Type::of(schema, resource).unwrap_or(Type::Dynamic);
+        let of = |name: &str| match name {
+            "self" => own.clone(),
+            "oldSelf" if context.optional_old_self => Type::Optional(Rc::new(own.clone())),
+            "oldSelf" => own.clone(),
+            _ => Type::Dynamic,
+        };
+        self.variables.iter().map(|name| of(name)).collect()
     }
 }
 

@@ -70,17 +70,23 @@ impl<'s> Object<'s> {
             Object::Fields { resource: true, .. } if name == "metadata" => {
                 Some(Type::Object(Object::Metadata))
             }
-            Object::Fields { schema, .. } => {
-                let Shape::Object { fields, .. } = &schema.shape else { return None };
-                // Most names are their own escaped form, and reserved words may be selected as they are.
-                let plain = is_reserved(name) || escape(name).as_deref() == Some(name);
-                let direct = fields.get(name).filter(|_| plain);
-                let found = direct.or_else(|| {
-                    fields.iter().find(|(known, _)| escape(known).as_deref() == Some(name)).map(|(_, it)| it)
-                })?;
+            Object::Fields { .. } => {
+                let found = self.schema_of(name)?;
                 Type::of(found, found.embedded_resource)
             }
         }
+    }
+
+    /// The schema of a field by its escaped name, if it has one of its own.
+    pub(super) fn schema_of(self, name: &str) -> Option<&'s Schema> {
+        let Object::Fields { schema, .. } = self else { return None };
+        let Shape::Object { fields, .. } = &schema.shape else { return None };
+        // Most names are their own escaped form, and reserved words may be selected as they are.
+        let plain = is_reserved(name) || escape(name).as_deref() == Some(name);
+        let direct = fields.get(name).filter(|_| plain);
+        let escaped =
+            || fields.iter().find(|(known, _)| escape(known).as_deref() == Some(name)).map(|(_, it)| it);
+        direct.or_else(escaped).map(std::sync::Arc::as_ref)
     }
 }
 

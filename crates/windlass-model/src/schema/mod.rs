@@ -15,6 +15,7 @@ mod parse;
 mod pattern;
 mod prune;
 mod restore;
+mod rule_costs;
 mod structural;
 mod validate;
 
@@ -29,7 +30,7 @@ pub use field_paths::resolve as resolve_field_path;
 pub use keywords::decode as decode_open_api;
 pub use object_meta::decode_metadata;
 pub use parse::parse;
-pub(crate) use parse::read_checked;
+pub(crate) use parse::{parse_unchanged, read_checked};
 pub use pattern::compile as compile_pattern;
 pub use prune::{coerce, prune};
 pub(crate) use restore::restore_problem;

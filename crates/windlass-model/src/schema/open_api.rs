@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::build::RULE_VARIABLES;
 use super::keywords::{entries, flag, given, list, schema, text, texts};
+use super::rule_costs::{RuleCosts, cardinality_below, for_all};
 use super::{Schema, field_paths};
 use crate::cel::{Program, RuleContext};
 use crate::field::{FieldError, FieldPath};
@@ -15,11 +16,19 @@ const REASONS: [&str; 4] =
     ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"];
 
 /// What is wrong with a schema, its CEL rules last. `schema` is what was built from the node; without
-/// it, rules are not compiled.
-pub(super) fn check(node: &Value, schema: Option<&Schema>, path: &FieldPath) -> Vec<FieldError> {
+/// it, rules are not compiled. A schema that is unchanged may have expressions that are too expensive by themselves.
+pub(super) fn check(
+    node: &Value,
+    schema: Option<&Schema>,
+    path: &FieldPath,
+    is_unchanged: bool,
+) -> Vec<FieldError> {
     let mut checker = Checker::default();
-    checker.node(node, schema, path, &Standing { is_root: true, ..Standing::default() });
+    checker.costs.is_unchanged = is_unchanged;
+    let root = Standing { is_root: true, cardinality: Some(1), ..Standing::default() };
+    checker.node(node, schema, path, &root);
     checker.errors.append(&mut checker.rule_errors);
+    checker.errors.extend(checker.costs.errors(path));
     checker.errors
 }
 
@@ -33,12 +42,15 @@ struct Standing {
     inside_meta: bool,
     /// The highest place below which old and new values cannot be told to belong together.
     uncorrelatable: Option<FieldPath>,
+    /// The most values that a request can have here; `None` if only its size bounds them.
+    cardinality: Option<u64>,
 }
 
 #[derive(Default)]
 struct Checker {
     errors: Vec<FieldError>,
     rule_errors: Vec<FieldError>,
+    costs: RuleCosts,
 }
 
 impl Checker {
@@ -64,7 +76,9 @@ impl Checker {
     fn node(&mut self, node: &Value, built: Option<&Schema>, path: &FieldPath, standing: &Standing) {
         let before = self.errors.len();
         self.keywords(node, path, standing);
-        self.below(node, built, path, &Standing { is_root: false, ..standing.clone() }, standing.is_root);
+        let cardinality = cardinality_below(node, standing.cardinality);
+        let below = Standing { is_root: false, cardinality, ..standing.clone() };
+        self.below(node, built, path, &below, standing.is_root);
         self.map_type(node, path);
         self.list_type(node, path);
         self.map_keys(node, path);
@@ -334,29 +348,46 @@ impl Checker {
                 Err(why) => {
                     self.rule_errors.push(FieldError::invalid(&path.child("rule"), shown_rule(rule), why))
                 }
-                Ok(program) if program.uses("oldSelf") => {
-                    if let Some(place) = &standing.uncorrelatable {
-                        let detail = format!(
-                            "oldSelf cannot be used on the uncorrelatable portion of the schema within {place}"
-                        );
-                        self.rule_errors.push(FieldError::invalid(&path.child("rule"), source, detail));
-                    }
-                }
-                Ok(_) => {
-                    if let Some(optional) = given(rule, "optionalOldSelf") {
-                        let detail = "may not be set if oldSelf is not used in rule";
-                        let path = path.child("optionalOldSelf");
-                        self.rule_errors.push(FieldError::invalid(&path, optional.clone(), detail));
-                    }
+                Ok(program) => {
+                    let cost = for_all(program.max_cost(built, context), standing.cardinality, built);
+                    self.rule_errors.extend(self.costs.add("estimated rule cost", &path.child("rule"), cost));
+                    self.old_self(rule, &program, &path, standing);
                 }
             }
-            let expression = text(rule, "messageExpression").trim();
-            if !expression.is_empty()
-                && let Err(why) = compile(expression, built, RuleContext { returns_text: true, ..context })
-            {
+            self.message(rule, built, context, &path);
+        }
+    }
+
+    /// Where `oldSelf` may be used, and where it must be.
+    fn old_self(&mut self, rule: &Value, program: &Program, path: &FieldPath, standing: &Standing) {
+        if !program.uses("oldSelf") {
+            if let Some(optional) = given(rule, "optionalOldSelf") {
+                let detail = "may not be set if oldSelf is not used in rule";
+                let path = path.child("optionalOldSelf");
+                self.rule_errors.push(FieldError::invalid(&path, optional.clone(), detail));
+            }
+        } else if let Some(place) = &standing.uncorrelatable {
+            let detail =
+                format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {place}");
+            self.rule_errors.push(FieldError::invalid(&path.child("rule"), text(rule, "rule"), detail));
+        }
+    }
+
+    fn message(&mut self, rule: &Value, built: &Schema, context: RuleContext, path: &FieldPath) {
+        let expression = text(rule, "messageExpression").trim();
+        if expression.is_empty() {
+            return;
+        }
+        let (path, context) =
+            (path.child("messageExpression"), RuleContext { returns_text: true, ..context });
+        match compile(expression, built, context) {
+            Err(why) => {
                 let detail = format!("messageExpression {why}");
-                let path = path.child("messageExpression");
                 self.rule_errors.push(FieldError::invalid(&path, shown_rule(rule), detail));
+            }
+            Ok(program) => {
+                let cost = program.max_cost(built, context);
+                self.rule_errors.extend(self.costs.add("estimated messageExpression cost", &path, cost));
             }
         }
     }

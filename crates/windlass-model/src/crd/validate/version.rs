@@ -7,7 +7,9 @@ use serde_json::Value;
 use super::super::{list, text};
 use crate::field::{FieldError, FieldPath};
 use crate::metadata::names;
-use crate::schema::{Schema, Shape, decode_open_api, parse, read_checked, resolve_field_path};
+use crate::schema::{
+    Schema, Shape, decode_open_api, parse, parse_unchanged, read_checked, resolve_field_path,
+};
 
 const MAX_SELECTABLE_FIELDS: usize = 8;
 const COLUMN_TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
@@ -58,7 +60,8 @@ pub(super) fn check(
     check_deprecation(version, &path.child("deprecationWarning"), errors);
     let open_api = &version["schema"]["openAPIV3Schema"];
     if !placement.schema {
-        check_schema(open_api, has_status(version), &path.child("schema"), errors);
+        let is_unchanged = is_unchanged(version, old);
+        check_schema(open_api, is_unchanged, has_status(version), &path.child("schema"), errors);
     }
     if !placement.subresources {
         check_scale(&version["subresources"]["scale"], &path.child("subresources"), errors);
@@ -89,7 +92,8 @@ pub(super) fn check_shared(
     let Some(version) = versions.first() else { return };
     let open_api = &version["schema"]["openAPIV3Schema"];
     if placement.schema {
-        check_schema(open_api, placement.any_status, &path.child("validation"), errors);
+        let is_unchanged = is_unchanged(version, old);
+        check_schema(open_api, is_unchanged, placement.any_status, &path.child("validation"), errors);
     }
     if placement.subresources {
         check_scale(&version["subresources"]["scale"], &path.child("subresources"), errors);
@@ -154,7 +158,19 @@ const ROOT_KEYWORDS: [(&str, &str); 22] = [
     ("x-kubernetes-validations", "XValidations"),
 ];
 
-fn check_schema(open_api: &Value, has_status: bool, path: &FieldPath, errors: &mut Vec<FieldError>) {
+/// Whether the version had this schema before.
+fn is_unchanged(version: &Value, old: Option<&Value>) -> bool {
+    let mut before = old.into_iter().flat_map(|old| list(&old["spec"], "versions"));
+    before.any(|old| old["name"] == version["name"] && old["schema"] == version["schema"])
+}
+
+fn check_schema(
+    open_api: &Value,
+    is_unchanged: bool,
+    has_status: bool,
+    path: &FieldPath,
+    errors: &mut Vec<FieldError>,
+) {
     if !open_api.is_object() {
         return;
     }
@@ -169,7 +185,10 @@ fn check_schema(open_api: &Value, has_status: bool, path: &FieldPath, errors: &m
     let mut decoded = open_api.clone();
     match decode_open_api(&mut decoded, path.as_str()) {
         Err(why) => errors.push(FieldError::invalid(&path, "", why)),
-        Ok(_) => errors.extend(parse(&decoded, &path).err().unwrap_or_default()),
+        Ok(_) => {
+            let parsed = if is_unchanged { parse_unchanged(&decoded, &path) } else { parse(&decoded, &path) };
+            errors.extend(parsed.err().unwrap_or_default());
+        }
     }
 }
 

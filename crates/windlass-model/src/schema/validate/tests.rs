@@ -435,7 +435,7 @@ fn rules_at_the_root_see_metadata() {
 
 #[test]
 fn transition_rules() {
-    let immutable = || json!({"type": "string", "x-kubernetes-validations": [{"rule": "self == oldSelf"}]});
+    let immutable = || json!({"type": "string", "maxLength": 9, "x-kubernetes-validations": [{"rule": "self == oldSelf"}]});
     check_new(immutable(), json!("x"), &[]);
     check_change(immutable(), json!("x"), json!("x"), &[]);
     check_change(
@@ -444,14 +444,15 @@ fn transition_rules() {
         json!("y"),
         &["a: Invalid value: \"y\": failed rule: self == oldSelf"],
     );
-    let map = json!({"type": "object", "additionalProperties": immutable()});
+    let map = json!({"type": "object", "maxProperties": 9, "additionalProperties": immutable()});
     check_change(
         map,
         json!({"k": "x"}),
         json!({"k": "y", "l": "new"}),
         &["a[k]: Invalid value: \"y\": failed rule: self == oldSelf"],
     );
-    let list = json!({"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"], "items": {
+    let list = json!({"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],
+        "maxItems": 9, "items": {
         "type": "object", "required": ["k"], "properties": {"k": {"type": "string"}, "v": immutable()}}});
     check_change(
         list,
@@ -471,7 +472,9 @@ fn all_rules_of_an_object_share_one_budget() {
     let list =
         json!({"type": "array", "items": {"type": "string", "x-kubernetes-validations": [{"rule": rule}]}});
     let object = json!({"a": vec!["x".repeat(2_000); 60_000]});
-    let errors = found(&schema(list), &object, None);
+    // A new definition with such a rule would be refused.
+    let schema = crate::schema::read_checked(&json!({"type": "object", "properties": {"a": list}}));
+    let errors = found(&schema, &object, None);
     assert_eq!(errors.len(), 1, "{errors:?}");
     assert!(
         errors[0].ends_with(
