@@ -30,10 +30,9 @@ impl<'s> Checker<'s> {
         Checker { globals, locals: Vec::new(), issues: Vec::new(), mixing_allowed: false }
     }
 
-    /// Adds a variable of a macro, and says how many there were.
-    pub(super) fn enter(&mut self, variable: Type<'s>) -> usize {
+    /// Adds a variable of a macro.
+    pub(super) fn enter(&mut self, variable: Type<'s>) {
         self.locals.push(variable);
-        self.locals.len() - 1
     }
 
     /// Takes away all but the first variables of macros.

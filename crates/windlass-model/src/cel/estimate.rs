@@ -7,7 +7,7 @@ mod calls;
 mod declared;
 mod size;
 
-use super::ast::{Access, Binary, Expr, Macro, MacroKind, Node};
+use super::ast::{Access, Binary, Call, Expr, Macro, MacroKind, MapEntry, Node};
 use super::check::Checker;
 use super::types::Type;
 use super::value::Value;
@@ -91,83 +91,118 @@ fn is_scalar(found: &Type<'_>) -> bool {
 }
 
 impl<'s> Estimator<'s> {
+    /// Expressions may be deep: the frames of what recurs are kept small.
     fn visit(&mut self, expr: &Expr) -> Estimated<'s> {
-        let found = self.checker.visit(expr);
         let (cost, known) = self.cost(expr);
+        self.settle(expr, cost, known)
+    }
+
+    fn settle(&mut self, expr: &Expr, cost: u64, known: Known<'s>) -> Estimated<'s> {
+        let found = self.checker.visit(expr);
         // A bound of the schema comes before the size of the type.
         let by_type = is_scalar(&found).then_some(Size::ONE);
         let size = known.size.or(known.origin.size()).or(by_type).or(known.variable_size);
         Estimated { cost, size, entries: known.entries, origin: known.origin, found }
     }
 
-    fn visit_all<'e>(&mut self, exprs: impl IntoIterator<Item = &'e Expr>) -> Vec<Estimated<'s>> {
-        exprs.into_iter().map(|expr| self.visit(expr)).collect()
+    fn visit_all<'e>(&mut self, exprs: impl Iterator<Item = &'e Expr>) -> Vec<Estimated<'s>> {
+        let mut all = Vec::new();
+        for expr in exprs {
+            all.push(self.visit(expr));
+        }
+        all
     }
 
     /// The cost of a node with all below it, and what follows from its form.
     fn cost(&mut self, expr: &Expr) -> (u64, Known<'s>) {
         match &expr.node {
-            // The name of a type is looked up like a variable.
-            Node::Literal(Value::Type(_)) => {
-                (IDENTIFIER, Known { origin: Origin::of(self.root), ..Known::default() })
-            }
-            Node::Literal(value) => (0, Known { size: literal_size(value), ..Known::default() }),
+            Node::Literal(value) => self.literal(value),
             Node::Name(_) => (IDENTIFIER, Known::default()),
-            Node::Global(_) => (IDENTIFIER, Known { origin: Origin::of(self.root), ..Known::default() }),
-            Node::Local(index) => {
-                let Variable { origin, size } = self.locals.get(*index).copied().unwrap_or_default();
-                (IDENTIFIER, Known { origin, variable_size: size, ..Known::default() })
-            }
+            Node::Global(_) => (IDENTIFIER, Known::of(Origin::of(self.root))),
+            Node::Local(index) => self.local(*index),
             Node::Select { operand, field, mode } => self.select(operand, field, *mode),
             Node::Index { operand, index, optional } => self.index(operand, index, *optional),
-            Node::Call(call) => {
-                let arguments = self.visit_all(&call.arguments);
-                let exprs: Vec<&Expr> = call.arguments.iter().collect();
-                let (cost, size) = calls::estimate(&call.function, call.member, &arguments, &exprs);
-                let entries =
-                    arguments.first().filter(|_| &*call.function == "dyn").and_then(|of| of.entries);
-                (cost, Known { size, entries, ..Known::default() })
-            }
-            Node::Unary(_, operand) => (self.visit(operand).cost.saturating_add(CALL), Known::default()),
-            Node::Binary(operator, left, right) => {
-                let (left, right) = (self.visit(left), self.visit(right));
-                binary(*operator, &left, &right)
-            }
-            Node::And(terms) | Node::Or(terms) => {
-                (sum(self.visit_all(terms).iter().map(|term| term.cost)), Known::default())
-            }
-            Node::Conditional(parts) => {
-                let [condition, yes, no] = [&parts[0], &parts[1], &parts[2]].map(|part| self.visit(part));
-                let size = Some(yes.size().union(no.size()));
-                let entries = Entries::union(yes.entries, no.entries);
-                (
-                    condition.cost.saturating_add(yes.cost.max(no.cost)),
-                    Known { size, entries, ..Known::default() },
-                )
-            }
-            Node::List(elements) => {
-                let elements = self.visit_all(elements.iter().map(|(element, _)| element));
-                let value = Size::union_of(elements.iter().map(Estimated::size));
-                let known = Known {
-                    size: Some(Size::fixed(elements.len())),
-                    entries: Some(Entries { key: Size::ONE, value }),
-                    ..Known::default()
-                };
-                (sum(elements.iter().map(|element| element.cost)).saturating_add(NEW_LIST), known)
-            }
-            Node::Map(entries) => {
-                let keys = self.visit_all(entries.iter().map(|entry| &entry.key));
-                let values = self.visit_all(entries.iter().map(|entry| &entry.value));
-                let of = |parts: &[Estimated<'s>]| Size::union_of(parts.iter().map(Estimated::size));
-                let known = Known {
-                    size: Some(Size::fixed(keys.len())),
-                    entries: Some(Entries { key: of(&keys), value: of(&values) }),
-                    ..Known::default()
-                };
-                (sum(keys.iter().chain(&values).map(|part| part.cost)).saturating_add(NEW_MAP), known)
-            }
-            Node::Macro(expanded) => self.expand(expanded),
+            Node::Call(call) => self.call(call),
+            Node::Unary(_, operand) => self.unary(operand),
+            Node::Binary(operator, left, right) => self.binary(*operator, left, right),
+            Node::And(terms) | Node::Or(terms) => self.logic(terms),
+            Node::Conditional(parts) => self.conditional(parts),
+            Node::List(elements) => self.list(elements),
+            Node::Map(entries) => self.map(entries),
+            Node::Macro(expanded) => match expanded.kind {
+                MacroKind::OptMap | MacroKind::OptFlatMap => self.map_optional(expanded),
+                MacroKind::SortBy => self.sort_by(expanded),
+                _ => self.repeat(expanded),
+            },
         }
+    }
+
+    fn literal(&self, value: &Value<'_>) -> (u64, Known<'s>) {
+        match value {
+            // The name of a type is looked up like a variable.
+            Value::Type(_) => (IDENTIFIER, Known::of(Origin::of(self.root))),
+            value => (0, Known { size: Some(literal_size(value)), ..Known::default() }),
+        }
+    }
+
+    fn local(&self, index: usize) -> (u64, Known<'s>) {
+        let Variable { origin, size } = self.locals.get(index).copied().unwrap_or_default();
+        (IDENTIFIER, Known { variable_size: size, ..Known::of(origin) })
+    }
+
+    fn call(&mut self, call: &Call) -> (u64, Known<'s>) {
+        let arguments = self.visit_all(call.arguments.iter());
+        let (cost, size) = calls::estimate(&call.function, call.member, &arguments, &call.arguments);
+        let copied = arguments.first().filter(|_| &*call.function == "dyn");
+        (cost, Known { size, entries: copied.and_then(|of| of.entries), ..Known::default() })
+    }
+
+    fn unary(&mut self, operand: &Expr) -> (u64, Known<'s>) {
+        (self.visit(operand).cost.saturating_add(CALL), Known::default())
+    }
+
+    fn binary(&mut self, operator: Binary, left: &Expr, right: &Expr) -> (u64, Known<'s>) {
+        let (left, right) = (self.visit(left), self.visit(right));
+        binary(operator, &left, &right)
+    }
+
+    fn logic(&mut self, terms: &[Expr]) -> (u64, Known<'s>) {
+        let mut cost: u64 = 0;
+        for term in terms {
+            cost = cost.saturating_add(self.visit(term).cost);
+        }
+        (cost, Known::default())
+    }
+
+    fn conditional(&mut self, [condition, yes, no]: &[Expr; 3]) -> (u64, Known<'s>) {
+        let condition = self.visit(condition).cost;
+        let (yes, no) = (self.visit(yes), self.visit(no));
+        let size = Some(yes.size().union(no.size()));
+        let entries = Entries::union(yes.entries, no.entries);
+        (condition.saturating_add(yes.cost.max(no.cost)), Known { size, entries, ..Known::default() })
+    }
+
+    fn list(&mut self, elements: &[(Expr, bool)]) -> (u64, Known<'s>) {
+        let elements = self.visit_all(elements.iter().map(|(element, _)| element));
+        let value = Size::union_of(elements.iter().map(Estimated::size));
+        let known = Known {
+            size: Some(Size::fixed(elements.len())),
+            entries: Some(Entries { key: Size::ONE, value }),
+            ..Known::default()
+        };
+        (sum(elements.iter().map(|element| element.cost)).saturating_add(NEW_LIST), known)
+    }
+
+    fn map(&mut self, entries: &[MapEntry]) -> (u64, Known<'s>) {
+        let keys = self.visit_all(entries.iter().map(|entry| &entry.key));
+        let values = self.visit_all(entries.iter().map(|entry| &entry.value));
+        let of = |parts: &[Estimated<'s>]| Size::union_of(parts.iter().map(Estimated::size));
+        let known = Known {
+            size: Some(Size::fixed(keys.len())),
+            entries: Some(Entries { key: of(&keys), value: of(&values) }),
+            ..Known::default()
+        };
+        (sum(keys.iter().chain(&values).map(|part| part.cost)).saturating_add(NEW_MAP), known)
     }
 
     fn select(&mut self, operand: &Expr, field: &str, mode: Access) -> (u64, Known<'s>) {
@@ -180,7 +215,7 @@ impl<'s> Estimator<'s> {
                 let looks = matches!(operand.found, Type::Map(..) | Type::Object(_) | Type::Open);
                 let origin = operand.origin.part(self.root, |declared| declared.field(field));
                 let cost = operand.cost.saturating_add(if looks { IDENTIFIER } else { 0 });
-                (cost, Known { origin, ..Known::default() })
+                (cost, Known::of(origin))
             }
         }
     }
@@ -196,53 +231,24 @@ impl<'s> Estimator<'s> {
         (cost, Known { size, origin, ..Known::default() })
     }
 
-    fn expand(&mut self, expanded: &Macro) -> (u64, Known<'s>) {
-        match expanded.kind {
-            MacroKind::OptMap | MacroKind::OptFlatMap => self.map_optional(expanded),
-            MacroKind::SortBy => self.sort_by(expanded),
-            _ => self.repeat(expanded),
-        }
-    }
-
-    /// A loop: what each turn costs, times the highest number of turns. Beside its body a turn asks whether to go on and
-    /// adds to what the loop makes.
+    /// A loop: what each turn costs, times the highest number of turns.
     fn repeat(&mut self, expanded: &Macro) -> (u64, Known<'s>) {
         let range = self.visit(&expanded.range);
-        let (filter, body, turn) = self.with_variables(expanded, &range, |estimator, variable| {
-            let filter = expanded.filter.as_ref().map(|filter| estimator.visit(filter));
-            (filter, estimator.visit(&expanded.body), variable)
-        });
-        let item = body.size();
-        let made = |value: Size| Known {
-            size: Some(range.size()),
-            entries: Some(Entries { key: Size::ONE, value: Size::ZERO.union(value) }),
-            ..Known::default()
+        let (depth, first) = self.enter(expanded, &range);
+        let filter = match &expanded.filter {
+            Some(filter) => self.visit(filter).cost,
+            None => 0,
         };
-        let one = || Known { size: Some(Size::ONE), ..Known::default() };
-        let map = || Known { size: Some(range.size()), ..Known::default() };
-        let append = sum([CALL, IDENTIFIER, NEW_LIST]);
-        let (start, step, end, known) = match expanded.kind {
-            MacroKind::All => (0, sum([body.cost, 3]), IDENTIFIER, one()),
-            MacroKind::Exists => (0, sum([body.cost, 4]), IDENTIFIER, one()),
-            MacroKind::ExistsOne => (0, sum([body.cost, 2]), 2, one()),
-            MacroKind::Filter => {
-                (NEW_LIST, sum([body.cost, append, IDENTIFIER]), IDENTIFIER, made(turn.size()))
-            }
-            MacroKind::TransformMap => (NEW_MAP, sum([body.cost, 3]), IDENTIFIER, map()),
-            MacroKind::TransformMapEntry => (NEW_MAP, sum([body.cost, 2]), IDENTIFIER, map()),
-            _ => (NEW_LIST, sum([body.cost, append]), IDENTIFIER, made(item)),
-        };
-        let step = sum([step, filter.map_or(0, |filter| filter.cost)]);
-        (sum([range.cost, start, end, range.size().max.saturating_mul(step)]), known)
+        let body = self.visit(&expanded.body);
+        self.leave(depth);
+        let (start, step, end, known) = loop_parts(expanded.kind, range.size(), first, &body);
+        let turns = range.size().max.saturating_mul(sum([step, filter]));
+        (sum([range.cost, start, end, turns]), known)
     }
 
-    /// Visits with the variables of a macro in place, and says what the first one is.
-    fn with_variables<T>(
-        &mut self,
-        expanded: &Macro,
-        range: &Estimated<'s>,
-        visit: impl FnOnce(&mut Self, Estimated<'s>) -> T,
-    ) -> T {
+    /// Puts the variables of a macro in place. Says how many there were, and how large the first one is.
+    fn enter(&mut self, expanded: &Macro, range: &Estimated<'s>) -> (usize, Size) {
+        let depth = self.locals.len();
         let is_list = matches!(range.found, Type::List(_));
         let (key, value) = match &range.found {
             Type::List(item) => (Type::Int, item.as_ref().clone()),
@@ -259,21 +265,19 @@ impl<'s> Estimator<'s> {
         };
         let pairs = expanded.second.is_some();
         let (first, first_type) = if is_list && !pairs { (values, value.clone()) } else { (keys, key) };
-        let depth = self.locals.len();
+        let by_type = is_scalar(&first_type).then_some(Size::ONE);
         self.locals.push(first);
-        let checked = self.checker.enter(first_type.clone());
+        self.checker.enter(first_type);
         if pairs {
             self.locals.push(values);
             self.checker.enter(value);
         }
-        let by_type = is_scalar(&first_type).then_some(Size::ONE);
-        let size = first.origin.size().or(by_type).or(first.size);
-        let variable =
-            Estimated { cost: IDENTIFIER, size, entries: None, origin: first.origin, found: first_type };
-        let result = visit(self, variable);
+        (depth, first.origin.size().or(by_type).or(first.size).unwrap_or(Size::UNKNOWN))
+    }
+
+    fn leave(&mut self, depth: usize) {
         self.locals.truncate(depth);
-        self.checker.leave(checked);
-        result
+        self.checker.leave(depth);
     }
 
     /// `target.hasValue() ? body of target.value() : none`, where the value is bound by a loop that never turns.
@@ -284,10 +288,9 @@ impl<'s> Estimator<'s> {
             _ => Type::Dynamic,
         };
         self.locals.push(Variable { origin: Origin::Computed, size: is_scalar(&inner).then_some(Size::ONE) });
-        let checked = self.checker.enter(inner);
+        self.checker.enter(inner);
         let body = self.visit(&expanded.body);
-        self.checker.leave(checked);
-        self.locals.pop();
+        self.leave(self.locals.len() - 1);
         let bound = sum([NEW_LIST, target.cost, CALL, body.cost]);
         let (yes, size) = match expanded.kind {
             MacroKind::OptMap => (bound.saturating_add(CALL), Size::UNKNOWN),
@@ -299,7 +302,9 @@ impl<'s> Estimator<'s> {
     /// The keys are made by a `map`, and then compared each with each.
     fn sort_by(&mut self, expanded: &Macro) -> (u64, Known<'s>) {
         let range = self.visit(&expanded.range);
-        let body = self.with_variables(expanded, &range, |estimator, _| estimator.visit(&expanded.body));
+        let (depth, _) = self.enter(expanded, &range);
+        let body = self.visit(&expanded.body);
+        self.leave(depth);
         let length = range.size();
         let turn = sum([body.cost, CALL, IDENTIFIER, NEW_LIST]);
         let keys = sum([IDENTIFIER, NEW_LIST, IDENTIFIER, length.max.saturating_mul(turn)]);
@@ -321,12 +326,44 @@ struct Known<'s> {
     variable_size: Option<Size>,
 }
 
-fn literal_size(value: &Value<'_>) -> Option<Size> {
+impl<'s> Known<'s> {
+    fn of(origin: Origin<'s>) -> Self {
+        Known { origin, ..Known::default() }
+    }
+}
+
+fn literal_size(value: &Value<'_>) -> Size {
     match value {
-        Value::String(text) => Some(Size::fixed(text.chars().count())),
-        Value::Bytes(bytes) => Some(Size::fixed(bytes.len())),
-        Value::Type(_) => None,
-        _ => Some(Size::ONE),
+        Value::String(text) => Size::fixed(text.chars().count()),
+        Value::Bytes(bytes) => Size::fixed(bytes.len()),
+        _ => Size::ONE,
+    }
+}
+
+/// What a loop costs at its start, in each turn and at its end, and what it makes. Beside its body a turn asks whether to
+/// go on, and adds to what the loop makes.
+fn loop_parts<'s>(
+    kind: MacroKind,
+    length: Size,
+    variable: Size,
+    body: &Estimated<'_>,
+) -> (u64, u64, u64, Known<'s>) {
+    let list_of = |value: Size| Known {
+        size: Some(length),
+        entries: Some(Entries { key: Size::ONE, value: Size::ZERO.union(value) }),
+        ..Known::default()
+    };
+    let of_size = |size: Size| Known { size: Some(size), ..Known::default() };
+    let turn = |cost: u64| body.cost.saturating_add(cost);
+    let append = CALL + IDENTIFIER + NEW_LIST;
+    match kind {
+        MacroKind::All => (0, turn(3), IDENTIFIER, of_size(Size::ONE)),
+        MacroKind::Exists => (0, turn(4), IDENTIFIER, of_size(Size::ONE)),
+        MacroKind::ExistsOne => (0, turn(2), 2, of_size(Size::ONE)),
+        MacroKind::Filter => (NEW_LIST, turn(append + IDENTIFIER), IDENTIFIER, list_of(variable)),
+        MacroKind::TransformMap => (NEW_MAP, turn(3), IDENTIFIER, of_size(length)),
+        MacroKind::TransformMapEntry => (NEW_MAP, turn(2), IDENTIFIER, of_size(length)),
+        _ => (NEW_LIST, turn(append), IDENTIFIER, list_of(body.size())),
     }
 }
 

@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{Budget, EvalError, Program, Value};
+use super::{Budget, EvalError, Program, RuleContext, Value};
+use crate::schema::Schema;
 
 /// Runs on a stack much smaller than any thread has by default.
 fn on_a_small_stack(work: impl FnOnce() + Send + 'static) {
@@ -63,12 +64,19 @@ fn the_deepest_expressions_allowed_run_on_a_small_stack() {
             format!("'%s'.format([{}1{}])", "[".repeat(deep), "]".repeat(deep)),
         ] {
             assert!(evaluate(&source).is_ok(), "{}", &source[..40]);
+            assert!(max_cost(&source) < u64::MAX, "{}", &source[..40]);
         }
     });
 }
 
+fn max_cost(source: &str) -> u64 {
+    let program = Program::compile(source, &["self"]).unwrap_or_else(|error| panic!("{error}"));
+    program.max_cost(&Schema::default(), RuleContext::default())
+}
+
 #[test]
 fn long_flat_expressions_work() {
+    assert!(max_cost(&format!("true{}", " && true".repeat(10_000))) < u64::MAX);
     assert_eq!(evaluate(&format!("{}true", "!".repeat(10_000))), Ok(json!(true)));
     assert_eq!(evaluate(&format!("{}1", "-".repeat(10_001))), Ok(json!(-1)));
     assert_eq!(evaluate(&format!("true{}", " && true".repeat(10_000))), Ok(json!(true)));
@@ -286,6 +294,7 @@ proptest! {
             let object = json!({"name": "näme", "items": [1, "two", null, 4.5, [5]]});
             let bindings = [("self", Value::from_json(&object, None))];
             let _ = program.evaluate(&bindings, &mut Budget::default()).map(|value| value.to_json());
+            program.max_cost(&Schema::default(), RuleContext::default());
         }
     }
 

@@ -19,7 +19,7 @@ pub(super) fn estimate(
     name: &str,
     member: bool,
     arguments: &[Estimated<'_>],
-    exprs: &[&Expr],
+    exprs: &[Expr],
 ) -> (u64, Option<Size>) {
     let paid = sum(arguments.iter().map(|argument| argument.cost));
     let (cost, size) = match (member, arguments, exprs) {
@@ -42,7 +42,7 @@ fn of_method(
     name: &str,
     target: &Estimated<'_>,
     rest: &[Estimated<'_>],
-    given: &[&Expr],
+    given: &[Expr],
 ) -> (u64, Option<Size>) {
     let size = target.size();
     let argument = || rest.first().map_or(Size::UNKNOWN, Estimated::size);
@@ -58,7 +58,7 @@ fn of_method(
             (by_factor(size.max, 2.0 * TRAVERSAL), Some(replaced(size, argument(), rest[1].size())))
         }
         "split" => {
-            let max = given.get(1).and_then(|expr| number(expr)).unwrap_or(size.max);
+            let max = given.get(1).and_then(number).unwrap_or(size.max);
             (by_factor(size.max, 2.0 * TRAVERSAL), Some(Size { min: 0, max }))
         }
         "join" => {
@@ -75,14 +75,12 @@ fn of_method(
             (cost, Some(size))
         }
         "slice" => {
-            let bound = |index: usize, default: u64| {
-                given.get(index).and_then(|expr| number(expr)).unwrap_or(default)
-            };
+            let bound = |index: usize, default: u64| given.get(index).and_then(number).unwrap_or(default);
             list(1.0, Size::UNKNOWN, bound(1, size.max).wrapping_sub(bound(0, 0)))
         }
         "reverse" => list(1.0, size, size.max),
         "flatten" => {
-            let depth = if given.is_empty() { Some(1) } else { number(given[0]) };
+            let depth = if given.is_empty() { Some(1) } else { number(&given[0]) };
             #[expect(clippy::cast_precision_loss, reason = "Kubernetes computes so")]
             list(depth.unwrap_or(u64::MAX) as f64, size, size.max)
         }
@@ -102,7 +100,7 @@ fn of_method(
     }
 }
 
-fn of_function(name: &str, arguments: &[Estimated<'_>], exprs: &[&Expr]) -> (u64, Option<Size>) {
+fn of_function(name: &str, arguments: &[Estimated<'_>], exprs: &[Expr]) -> (u64, Option<Size>) {
     let first = arguments.first().map_or(Size::UNKNOWN, Estimated::size);
     let second = arguments.get(1).map_or(Size::UNKNOWN, Estimated::size);
     let found = arguments.first().map_or(&Type::Dynamic, |argument| &argument.found);
@@ -128,7 +126,7 @@ fn of_function(name: &str, arguments: &[Estimated<'_>], exprs: &[&Expr]) -> (u64
         "sets.contains" | "sets.intersects" => (first.multiply(second).max.saturating_add(CALL), None),
         "sets.equivalent" => (by_factor(first.multiply(second).max, 2.0).saturating_add(CALL), None),
         "lists.range" => {
-            let length = exprs.first().and_then(|expr| number(expr)).unwrap_or(u64::MAX);
+            let length = exprs.first().and_then(number).unwrap_or(u64::MAX);
             list(1.0, Size { min: length, max: length }, length)
         }
         _ => (CALL, None),
