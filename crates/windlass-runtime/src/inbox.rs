@@ -1,15 +1,14 @@
 //! What makes reconciles of one controller due: news from watches and from outside, put into its queue.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use serde_json::Value;
-use tokio::sync::Notify;
 use windlass::model::object;
 use windlass::{Cause, Controller, ObjectRef, Trigger};
 
 use crate::operations::metrics::ControllerMetrics;
 use crate::ownership::Ownership;
-use crate::queue::{Priority, Queue, QueueSettings, Reason};
+use crate::queue::{Priority, QueueSettings, Reason, SharedQueue};
 use crate::watch::{Moment, News};
 
 /// The queue of a controller, and what fills it.
@@ -17,9 +16,7 @@ pub(crate) struct Inbox {
     pub(crate) controller: Controller,
     pub(crate) metrics: ControllerMetrics,
     ownership: Arc<dyn Ownership>,
-    queue: Mutex<Queue>,
-    /// Told whenever something may have become due.
-    pub(crate) filled: Notify,
+    pub(crate) queue: Arc<SharedQueue>,
 }
 
 impl Inbox {
@@ -29,21 +26,13 @@ impl Inbox {
         ownership: Arc<dyn Ownership>,
         metrics: ControllerMetrics,
     ) -> Self {
-        let queue = Mutex::new(Queue::new(settings));
-        Inbox { controller, metrics, ownership, queue, filled: Notify::new() }
-    }
-
-    pub(crate) fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        Inbox { controller, metrics, ownership, queue: SharedQueue::new(settings) }
     }
 
     /// Lets the metrics count the queue, for as long as there is one.
-    pub(crate) fn count_queue(self: &Arc<Self>) {
-        let inbox = Arc::downgrade(self);
-        self.metrics.set_queue(move || {
-            let now = tokio::time::Instant::now().into_std();
-            inbox.upgrade().map(|inbox| inbox.queue().counts(now)).unwrap_or_default()
-        });
+    pub(crate) fn count_queue(&self) {
+        let queue = Arc::downgrade(&self.queue);
+        self.metrics.set_queue(move || queue.upgrade().map(|queue| queue.counts()).unwrap_or_default());
     }
 
     /// Counts the conditions of a parent that came, changed or went.
@@ -62,15 +51,11 @@ impl Inbox {
         let place = ObjectRef::new(&news.key.namespace, &news.key.name);
         let what = format!("{} {place}", news.kind.qualified());
         let spec_changed = spec_changed(news.before.as_deref(), news.after.as_deref());
-        let now = tokio::time::Instant::now().into_std();
-        let mut queue = self.queue();
-        for Trigger { parent, cause } in triggers {
+        self.queue.add(triggers.into_iter().map(|Trigger { parent, cause }| {
             let spec_changed = cause == Cause::Parent && spec_changed;
             let priority = priority(news.moment, cause, spec_changed);
-            queue.add(parent, Reason { cause, what: what.clone(), priority, spec_changed }, now);
-        }
-        drop(queue);
-        self.filled.notify_one();
+            (parent, Reason { cause, what: what.clone(), priority, spec_changed })
+        }));
     }
 
     /// Something outside the cluster makes a reconcile due.
@@ -84,8 +69,7 @@ impl Inbox {
             priority: Priority::Live,
             spec_changed: false,
         };
-        self.queue().add(parent, reason, tokio::time::Instant::now().into_std());
-        self.filled.notify_one();
+        self.queue.add([(parent, reason)]);
     }
 
     /// A function of the machine panicked over a change.

@@ -1,12 +1,11 @@
 //! Runs machines on any Kubernetes that a kubeconfig, or the pod's own account, can reach.
 //!
 //! Start with [`Manager`]. A change of an object comes through a watch (`watch`), is kept (`cache`), makes
-//! reconciles due (`subscription`, `inbox`, [`queue`]), which are taken (`crew`, `worker`) and performed (`driver`) with requests to the API
+//! reconciles due (`subscription`, `inbox`, [`queue`]), which are taken (`worker_pool`, `worker`) and performed (`driver`) with requests to the API
 //! server (`api`), whose answers are put into the cache at once.
 
 mod api;
 mod cache;
-mod crew;
 mod driver;
 mod handle;
 mod inbox;
@@ -26,6 +25,7 @@ mod start_error;
 mod subscription;
 mod watch;
 mod worker;
+mod worker_pool;
 
 pub use api::Api;
 pub use driver::ContestSettings;

@@ -13,7 +13,6 @@ use tokio::time::timeout;
 use windlass::Controller;
 
 use crate::api::Api;
-use crate::crew::Crew;
 use crate::driver::Driver;
 use crate::handle::Handle;
 use crate::inbox::Inbox;
@@ -29,6 +28,7 @@ use crate::start_error::StartError;
 use crate::subscription::{Subscription, open};
 use crate::watch::{Selection, Watches, follow};
 use crate::worker::Records;
+use crate::worker_pool::WorkerPool;
 
 /// A manager that runs. Dropped, it ends at once, in the middle of whatever it does.
 pub struct Running {
@@ -103,9 +103,9 @@ pub(crate) async fn start(mut manager: Manager) -> Result<Running, StartError> {
             (controller.name().to_owned(), Arc::new(recorder))
         })
         .collect();
-    let (crews, workers) = crews(&manager, &recorders, common)?;
+    let (pools, workers) = worker_pools(&manager, &recorders, common)?;
     let Manager { metrics, endpoints, grace, sources, .. } = manager;
-    let inboxes: Inboxes = crews.iter().map(Crew::named_inbox).collect();
+    let inboxes: Inboxes = pools.iter().map(WorkerPool::named_inbox).collect();
     listen_to_sources(sources, &inboxes, &mut beside)?;
     let handle = Handle::new(Arc::clone(&watches), workers, inboxes, recorders, metrics.clone(), stop);
     let endpoints = match endpoints {
@@ -117,7 +117,7 @@ pub(crate) async fn start(mut manager: Manager) -> Result<Running, StartError> {
         beside.spawn(async move { follow(&api, &watch).await });
     }
     let mut working = JoinSet::new();
-    crews.into_iter().for_each(|crew| drop(working.spawn(crew.work())));
+    pools.into_iter().for_each(|pool| drop(working.spawn(pool.work())));
     Ok(Running { handle, endpoints, recorder, leadership, grace, working, beside })
 }
 
@@ -175,15 +175,15 @@ struct Common<'a> {
 }
 
 /// Everything that one controller needs to work, for each.
-fn crews(
+fn worker_pools(
     manager: &Manager,
     recorders: &Recorders,
     common: Common<'_>,
-) -> Result<(Vec<Crew>, Workers), StartError> {
+) -> Result<(Vec<WorkerPool>, Workers), StartError> {
     let Common { watches, recorder, leading, stopping } = common;
     let driver =
         Driver::new(Arc::clone(watches), Arc::clone(&manager.services), manager.time_limit, manager.contests);
-    let (mut crews, mut workers) = (Vec::new(), Workers::new());
+    let (mut pools, mut workers) = (Vec::new(), Workers::new());
     open_watches(manager, watches)?;
     for controller in manager.controllers.iter().cloned() {
         let metrics = manager.metrics.controller(controller.name());
@@ -195,7 +195,7 @@ fn crews(
         let (settings, ownership) = (manager.queue.clone(), Arc::clone(&manager.ownership));
         let inbox = Arc::new(Inbox::new(controller, settings, ownership, metrics));
         inbox.count_queue();
-        crews.push(Crew {
+        pools.push(WorkerPool {
             watches: Subscription::all(watches, &inbox, &manager.namespaces).map_err(unreadable)?,
             inbox,
             driver: driver.clone().only_while(leading.clone()),
@@ -206,7 +206,7 @@ fn crews(
             stopping: stopping.clone(),
         });
     }
-    Ok((crews, workers))
+    Ok((pools, workers))
 }
 
 /// Opens the watches of all controllers, those that tell most first: they serve for narrower ones too.

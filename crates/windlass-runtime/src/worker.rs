@@ -14,23 +14,8 @@ use crate::inbox::Inbox;
 use crate::operations::clock::now;
 use crate::operations::events::{Events, Regarding};
 use crate::operations::spans;
-use crate::queue::{Finished, Work};
+use crate::queue::{Claim, Finished, Work};
 use crate::recorder::{Recorder, save};
-
-/// An object that was taken from the queue. If nobody says how its reconcile finished, it was dropped in the middle,
-/// and is due again.
-struct Taken<'a> {
-    inbox: &'a Inbox,
-    key: &'a ObjectRef,
-    finished: Finished,
-}
-
-impl Drop for Taken<'_> {
-    fn drop(&mut self) {
-        let now = tokio::time::Instant::now().into_std();
-        self.inbox.queue().finished(self.key, self.finished, now);
-    }
-}
 
 /// Where reconciles of a controller are written down.
 #[derive(Clone)]
@@ -55,18 +40,19 @@ impl Records {
     }
 }
 
-/// Reconciles what was taken from the queue, and says how it ended.
+/// Reconciles what was taken from the queue, and says how it ended. The claim is an argument, so that a task that is
+/// dropped before its first poll returns its object, too.
 pub(crate) async fn reconcile(
     inbox: Arc<Inbox>,
     driver: Driver,
     events: Option<Events>,
     records: Records,
+    claim: Claim,
     work: Work,
 ) {
-    let key = &work.key.clone();
+    let key = claim.key();
     let at = now();
     let span = spans::reconcile(inbox.controller.name(), &work);
-    let mut taken = Taken { inbox: &inbox, key, finished: Finished::Failed };
     let running = inbox.metrics.started(&work);
     let start = tokio::time::Instant::now();
     let driving = driver.drive(&inbox.controller, key, work.create_missing);
@@ -90,10 +76,9 @@ pub(crate) async fn reconcile(
     }
     spans::finished(&span, finished);
     inbox.metrics.finished(finished, start.elapsed());
-    taken.finished = finished;
-    // Who sees an object leave the queue must find its reconcile counted, and no longer active.
+    // Whoever sees an object leave the queue must find its reconcile counted, and no longer active.
     drop(running);
-    drop(taken);
+    claim.finish(finished);
 }
 
 /// Counts and tells how a reconcile ended.

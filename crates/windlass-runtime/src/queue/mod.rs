@@ -9,6 +9,7 @@ mod entry;
 mod rate_limit;
 mod ready;
 mod settings;
+mod shared;
 #[cfg(test)]
 mod tests;
 
@@ -24,6 +25,7 @@ use entry::{Entry, Pending, Stage};
 pub use rate_limit::RateLimit;
 use ready::Ready;
 pub use settings::QueueSettings;
+pub(crate) use shared::{Claim, SharedQueue};
 
 /// The objects of one controller that are due, wait, or are being reconciled. Of all others nothing is kept.
 #[derive(Clone, Debug)]

@@ -76,11 +76,34 @@ impl Leading {
         }
     }
 
+    /// For tests: who leads is decided by hand.
+    #[cfg(test)]
+    pub(crate) fn controlled() -> (Control, Leading) {
+        let (sender, receiver) = watch::channel(State::default());
+        (Control(sender), Leading(receiver))
+    }
+
     async fn changed(&mut self) {
         // Whoever would tell is gone: nothing changes any more.
         if self.0.changed().await.is_err() {
             std::future::pending::<()>().await;
         }
+    }
+}
+
+/// Decides who leads, for tests.
+#[cfg(test)]
+pub(crate) struct Control(watch::Sender<State>);
+
+#[cfg(test)]
+impl Control {
+    pub(crate) fn win(&self) {
+        let leads_until = Some(now() + Duration::from_secs(3_600));
+        self.0.send_replace(State { leads_until, holder: String::new() });
+    }
+
+    pub(crate) fn lose(&self) {
+        self.0.send_replace(State::default());
     }
 }
 

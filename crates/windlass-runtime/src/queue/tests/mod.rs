@@ -1,6 +1,7 @@
 //! The queue by scripts, against a simple reference, and under every interleaving.
 
 mod interleavings;
+mod pools;
 mod reference;
 mod scripts;
 

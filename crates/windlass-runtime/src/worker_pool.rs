@@ -1,4 +1,4 @@
-//! Those who work for one controller: they take what is due as long as there is room, and as long as they may.
+//! The workers of one controller: they take what is due as long as there is room, and as long as they may.
 
 use std::sync::{Arc, Weak};
 use std::time::Instant;
@@ -12,12 +12,11 @@ use crate::driver::Driver;
 use crate::inbox::Inbox;
 use crate::operations::events::Events;
 use crate::operations::leader::Leading;
-use crate::queue::Next;
 use crate::watch::Watch;
 use crate::worker::{Records, reconcile};
 
 /// One controller at work.
-pub(crate) struct Crew {
+pub(crate) struct WorkerPool {
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) driver: Driver,
     /// The watches that must have told all there is before the first reconcile: it would take what it does not see
@@ -41,7 +40,7 @@ enum Halt {
     Deposed,
 }
 
-impl Crew {
+impl WorkerPool {
     /// The controller's name, and where its triggers go.
     pub(crate) fn named_inbox(&self) -> (String, Weak<Inbox>) {
         (self.inbox.controller.name().to_owned(), Arc::downgrade(&self.inbox))
@@ -69,12 +68,14 @@ impl Crew {
                 () = stopped(&mut stopping) => Halt::Stopped,
                 () = deposed(&mut leading) => Halt::Deposed,
             };
-            let finishing = async { while active.join_next().await.is_some() {} };
             match halt {
                 Halt::Deposed => {
-                    tracing::warn!(controller, "another process leads; active reconciles are dropped")
+                    tracing::warn!(controller, "another process leads; active reconciles are dropped");
+                    // They are gone before the next term begins: together both would be more than the limit.
+                    active.shutdown().await;
                 }
                 Halt::Stopped => {
+                    let finishing = async { while active.join_next().await.is_some() {} };
                     tokio::select! {
                         () = finishing => {}
                         () = deposed(&mut leading) => {}
@@ -90,9 +91,9 @@ impl Crew {
         loop {
             let limit = *self.workers.borrow_and_update();
             self.inbox.metrics.set_workers(limit);
-            let until = self.start_what_is_due(active, limit);
+            let until = self.start_due(active, limit);
             tokio::select! {
-                () = self.inbox.filled.notified() => {}
+                () = self.inbox.queue.changed() => {}
                 () = sleep_until(until.unwrap_or_else(Instant::now).into()), if until.is_some() => {}
                 Some(_) = active.join_next() => {}
                 Ok(()) = self.workers.changed() => {}
@@ -100,22 +101,13 @@ impl Crew {
         }
     }
 
-    /// Starts reconciles as long as there is work and room; returns when to look again, if the time makes more due.
-    fn start_what_is_due(&self, active: &mut JoinSet<()>, limit: usize) -> Option<Instant> {
-        let now = tokio::time::Instant::now().into_std();
-        while active.len() < limit {
-            let next = self.inbox.queue().next(now);
-            match next {
-                Next::Take(work) => {
-                    let (inbox, driver) = (Arc::clone(&self.inbox), self.driver.clone());
-                    let (events, records) = (self.events.clone(), self.records.clone());
-                    active.spawn(reconcile(inbox, driver, events, records, work));
-                }
-                Next::WaitUntil(until) => return Some(until),
-                Next::Idle => return None,
-            }
-        }
-        None
+    /// Starts reconciles as long as there is work and room; returns when to call this again, if the time makes more due.
+    fn start_due(&self, active: &mut JoinSet<()>, limit: usize) -> Option<Instant> {
+        self.inbox.queue.start_due(limit.saturating_sub(active.len()), |claim, work| {
+            let (inbox, driver) = (Arc::clone(&self.inbox), self.driver.clone());
+            let (events, records) = (self.events.clone(), self.records.clone());
+            active.spawn(reconcile(inbox, driver, events, records, claim, work));
+        })
     }
 }
 
@@ -139,3 +131,6 @@ async fn deposed(leading: &mut Option<Leading>) {
         None => std::future::pending().await,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! A pool whose lease is lost and won again, at the worst moments.
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use kube::client::Body;
+use windlass::model::Status;
+use windlass::{Cause, Controller, Cx, Machine, ObjectRef, Outcome, States, done};
+
+use super::*;
+use crate::Api;
+use crate::operations::leader::Leading;
+use crate::operations::metrics::Metrics;
+use crate::ownership::Everything;
+use crate::queue::{Backoff, Priority, QueueSettings, Reason};
+use crate::recorder::{Recorder, RecorderSettings};
+use crate::watch::Watches;
+
+struct Nothing;
+
+#[derive(States)]
+enum Step {
+    #[state(initial)]
+    Only,
+}
+
+impl Machine for Nothing {
+    type Parent = k8s_openapi::api::core::v1::ConfigMap;
+    type State = Step;
+
+    async fn run(&self, _: Step, _: &Cx<Self::Parent>) -> Outcome<Step> {
+        done()
+    }
+}
+
+/// The parents that were read: a reconcile begins with that.
+type Read = Arc<Mutex<BTreeSet<String>>>;
+
+/// An API in which there is nothing.
+fn empty_api() -> (Api, Read) {
+    let read = Read::default();
+    let reads = Arc::clone(&read);
+    let service = tower::service_fn(move |request: http::Request<Body>| {
+        let name = request.uri().path().rsplit('/').next().unwrap_or_default().to_owned();
+        let status = Status::not_found("", "configmaps", &name).to_value().to_string();
+        reads.lock().expect("nobody panics").insert(name);
+        async { http::Response::builder().status(404).body(Body::from(status.into_bytes())) }
+    });
+    (Api::new(kube::Client::new(service, "default")), read)
+}
+
+fn pool(api: Api, leading: Leading, stopping: watch::Receiver<bool>) -> WorkerPool {
+    let controller = Controller::new(Nothing);
+    let metrics = Metrics::new().controller(controller.name());
+    let backoff = Backoff { first: Duration::from_millis(1), most: Duration::from_millis(1) };
+    let settings = QueueSettings { backoff, ..QueueSettings::default() };
+    let recorder = Recorder::new(controller.name(), &RecorderSettings::default(), Arc::default());
+    let watches = Arc::new(Watches::new(api));
+    let driver = Driver::new(watches, Arc::default(), Duration::from_secs(60), Default::default());
+    WorkerPool {
+        inbox: Arc::new(Inbox::new(controller, settings, Arc::new(Everything), metrics)),
+        driver,
+        watches: Vec::new(),
+        events: None,
+        records: Records { recorder: Arc::new(recorder), folder: None },
+        leading: Some(leading),
+        workers: watch::channel(32).1,
+        stopping,
+    }
+}
+
+fn trigger(inbox: &Inbox, name: &str) {
+    let what = String::new();
+    let reason = Reason { cause: Cause::Source, what, priority: Priority::Live, spec_changed: false };
+    inbox.queue.add([(ObjectRef::new("default", name), reason)]);
+}
+
+/// On one thread, a task that was spawned is polled only after the pool has looked at everything else. So the lease is
+/// often lost between taking an object and the first poll of its task.
+#[tokio::test(start_paused = true)]
+async fn reconciles_all_objects_after_the_lease_was_lost_and_won_again() {
+    let (api, read) = empty_api();
+    let (lease, leading) = Leading::controlled();
+    let (stop, stopping) = watch::channel(false);
+    let pool = pool(api, leading, stopping);
+    let inbox = Arc::clone(&pool.inbox);
+    let working = tokio::spawn(pool.work());
+    let mut names = BTreeSet::new();
+    for cycle in 0..50 {
+        lease.win();
+        tokio::task::yield_now().await;
+        for object in 0..10 {
+            let name = format!("{cycle}-{object}");
+            trigger(&inbox, &name);
+            names.insert(name);
+        }
+        lease.lose();
+        tokio::task::yield_now().await;
+    }
+    lease.win();
+    let is_empty = || {
+        let counts = inbox.queue.counts();
+        counts.active + counts.live + counts.delayed == 0
+    };
+    let all_read = async {
+        while !is_empty() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let waited = tokio::time::timeout(Duration::from_secs(60), all_read).await;
+    assert!(waited.is_ok(), "still in the queue: {:?}", inbox.queue.counts());
+    assert_eq!(*read.lock().expect("nobody panics"), names);
+    stop.send_replace(true);
+    working.await.expect("it ends");
+}
