@@ -12,6 +12,7 @@ use windlass::recording::Recording;
 
 use crate::operations::endpoints::{Check, Health};
 use crate::operations::metrics::Metrics;
+use crate::operations::preflight::Degraded;
 use crate::recorder::{SaveError, save};
 use crate::running::{Inboxes, Recorders};
 use crate::watch::{Selection, WatchState, Watches};
@@ -28,6 +29,7 @@ struct Shared {
     inboxes: Inboxes,
     recorders: Recorders,
     metrics: Metrics,
+    degraded: Degraded,
     stop: watch::Sender<bool>,
 }
 
@@ -38,9 +40,10 @@ impl Handle {
         inboxes: Inboxes,
         recorders: Recorders,
         metrics: Metrics,
+        degraded: Degraded,
         stop: watch::Sender<bool>,
     ) -> Self {
-        Handle { shared: Arc::new(Shared { watches, workers, inboxes, recorders, metrics, stop }) }
+        Handle { shared: Arc::new(Shared { watches, workers, inboxes, recorders, metrics, degraded, stop }) }
     }
 
     /// The names of the controllers.
@@ -143,6 +146,6 @@ impl Health for Handle {
                 WatchState { .. } => Check::bad(name, "it has not told all there is yet"),
             }
         };
-        self.watches().into_iter().map(check).collect()
+        self.watches().into_iter().map(check).chain(self.shared.degraded.checks()).collect()
     }
 }

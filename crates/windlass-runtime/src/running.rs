@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use windlass::Controller;
+use windlass::permissions::Scope;
 
 use crate::api::Api;
 use crate::driver::Driver;
@@ -21,8 +22,7 @@ use crate::operations::endpoints::Endpoints;
 use crate::operations::events::Recorder;
 use crate::operations::leader::{Leadership, Leading};
 use crate::operations::metrics::Metrics;
-use crate::operations::permissions::Scope;
-use crate::operations::preflight::preflight;
+use crate::operations::preflight::Degraded;
 use crate::recorder::Recorder as FlightRecorder;
 use crate::start_error::StartError;
 use crate::subscription::{Subscription, open};
@@ -79,11 +79,12 @@ impl Running {
 pub(crate) async fn start(mut manager: Manager) -> Result<Running, StartError> {
     check_names(&manager.controllers)?;
     let api = api(manager.client.clone(), &manager.metrics).await?;
-    let mut beside = JoinSet::new();
+    let (mut beside, degraded) = (JoinSet::new(), Degraded::default());
     if manager.preflight {
         let lease_namespace = manager.leader.as_ref().map(|leader| leader.namespace.clone());
         let scope = Scope { namespaces: manager.namespaces.clone(), lease_namespace };
-        beside.spawn(tell_what_is_missing(api.clone(), manager.controllers.clone(), scope));
+        let (api, controllers, degraded) = (api.clone(), manager.controllers.clone(), degraded.clone());
+        beside.spawn(async move { degraded.follow(&api, &controllers, &scope).await });
     }
     let recorder = manager.events.then(|| Recorder::start(Arc::new(api.clone()), &instance()));
     let leadership = match manager.leader.clone() {
@@ -107,7 +108,8 @@ pub(crate) async fn start(mut manager: Manager) -> Result<Running, StartError> {
     let Manager { metrics, endpoints, grace, sources, .. } = manager;
     let inboxes: Inboxes = pools.iter().map(WorkerPool::named_inbox).collect();
     listen_to_sources(sources, &inboxes, &mut beside)?;
-    let handle = Handle::new(Arc::clone(&watches), workers, inboxes, recorders, metrics.clone(), stop);
+    let handle =
+        Handle::new(Arc::clone(&watches), workers, inboxes, recorders, metrics.clone(), degraded, stop);
     let endpoints = match endpoints {
         None => None,
         Some(address) => Some(Endpoints::start(address, metrics, Arc::new(handle.clone())).await?),
@@ -149,12 +151,6 @@ async fn api(client: Option<kube::Client>, metrics: &Metrics) -> Result<Api, Sta
 /// What tells processes apart in Events: in a pod, its name.
 fn instance() -> String {
     std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty()).unwrap_or_else(|| "windlass".to_owned())
-}
-
-async fn tell_what_is_missing(api: Api, controllers: Vec<Controller>, scope: Scope) {
-    for problem in preflight(&api, &controllers, &scope).await {
-        tracing::warn!("{problem}");
-    }
 }
 
 /// What changes how many work for a controller, by its name.

@@ -85,6 +85,20 @@ pub enum Bug {
         /// The message of the failure.
         message: String,
     },
+    /// A state sent a request that the roles of the controller's manifests do not allow.
+    #[error(
+        "controller `{controller}`, state `{state}`: it may not {request}. On a cluster its role would not allow that: add `.{remedy}` to declare()"
+    )]
+    NotPermitted {
+        /// The controller.
+        controller: String,
+        /// The state.
+        state: String,
+        /// What the request does: `get secrets`.
+        request: String,
+        /// What to write in `declare`.
+        remedy: String,
+    },
     /// The code panicked.
     #[error("controller `{controller}`, state `{state}`: it panicked: {message}")]
     Panicked {
@@ -107,6 +121,7 @@ impl Bug {
             Bug::UndeclaredOutput { .. } => "UndeclaredOutput",
             Bug::OutputTwice { .. } => "OutputTwice",
             Bug::OutputNotApplied { .. } => "OutputNotApplied",
+            Bug::NotPermitted { .. } => "NotPermitted",
             Bug::Panicked { .. } => "Panicked",
         }
     }

@@ -7,7 +7,8 @@
 //! ```
 //! use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 //! use windlass::model::Cluster;
-//! use windlass::{Controller, Cx, Machine, ObjectRef, Outcome, States, Verdict, done, requeue_after, secs, to};
+//! use windlass::{Controller, Cx, Declaration, Machine, ObjectRef, Outcome, States, Verb, Verdict};
+//! use windlass::{done, requeue_after, secs, to};
 //!
 //! /// Waits until each namespace has a ConfigMap `settings`.
 //! struct Settings;
@@ -23,6 +24,11 @@
 //! impl Machine for Settings {
 //!     type Parent = Namespace;
 //!     type State = Step;
+//!
+//!     fn declare(&self, declaration: &mut Declaration) {
+//!         // What it asks for beyond its parents, outputs and watches.
+//!         declaration.may::<ConfigMap>([Verb::Get]);
+//!     }
 //!
 //!     async fn run(&self, step: Step, cx: &Cx<Namespace>) -> Outcome<Step> {
 //!         match step {
@@ -60,6 +66,7 @@ mod machine;
 mod outcome;
 mod output;
 mod ownership;
+pub mod permissions;
 mod prune;
 mod random;
 mod reconcile;
@@ -90,6 +97,7 @@ pub use outcome::{
     to, waiting,
 };
 pub use output::Output;
+pub use permissions::Verb;
 pub use random::RandomBytes;
 pub use record::{Condition, ControllerRecord, MachineStatus, OutputRecord};
 pub use states::{ConditionInfo, StateInfo, States};

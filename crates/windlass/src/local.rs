@@ -55,7 +55,7 @@ impl Local {
     /// Runs one reconcile to its end, as if the parent itself had changed.
     ///
     /// # Errors
-    /// When the framework's own part of the reconcile cannot go on.
+    /// When the framework's own part of the reconcile cannot go on, or a state asks for what the controller may not do.
     pub fn reconcile(&mut self, controller: &Controller, target: &ObjectRef) -> Result<Ended, Bug> {
         self.drive(controller, target, false)
     }
@@ -64,7 +64,7 @@ impl Local {
     /// made, if the machine says how.
     ///
     /// # Errors
-    /// When the framework's own part of the reconcile cannot go on.
+    /// When the framework's own part of the reconcile cannot go on, or a state asks for what the controller may not do.
     pub fn reconcile_watched(&mut self, controller: &Controller, target: &ObjectRef) -> Result<Ended, Bug> {
         self.drive(controller, target, true)
     }
@@ -84,6 +84,9 @@ impl Local {
                 Step::Bug(bug) => return Err(bug),
                 Step::Ask(asks) => {
                     for ask in asks {
+                        if let Ask::Api { request, .. } = &ask {
+                            controller.check_permitted(coroutine.state(), request)?;
+                        }
                         let answer = self.perform(&ask);
                         self.log.push((ask, answer.clone()));
                         answers.push(answer);

@@ -1,5 +1,6 @@
 //! What a user writes: a machine, and how the framework holds one whatever its types are.
 
+use std::collections::BTreeSet;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -7,6 +8,7 @@ use crate::cx::Cx;
 use crate::declaration::{Declaration, kebab_case};
 use crate::kind::Kind;
 use crate::outcome::Outcome;
+use crate::permissions::Right;
 use crate::reconcile::Ledger;
 use crate::run::{Run, run_machine};
 use crate::states::{StateInfo, States};
@@ -83,6 +85,7 @@ pub struct Controller {
     pub(crate) machine: Arc<dyn ErasedMachine>,
     pub(crate) finalizer: Option<Arc<dyn ErasedMachine>>,
     pub(crate) declaration: Arc<Declaration>,
+    pub(crate) rights: Arc<BTreeSet<Right>>,
 }
 
 impl Controller {
@@ -97,7 +100,10 @@ impl Controller {
         machine.declare(&mut declaration);
         declaration.check();
         let finalizer = machine.finalizer().map(|finalizer| finalizer.0);
-        Controller { machine: Arc::new(Erased(machine)), finalizer, declaration: Arc::new(declaration) }
+        let (machine, rights) = (Arc::new(Erased(machine)), Arc::default());
+        let mut controller = Controller { machine, finalizer, declaration: Arc::new(declaration), rights };
+        controller.rights = Arc::new(controller.all_rights());
+        controller
     }
 
     /// The controller's name.

@@ -10,8 +10,7 @@ mod tests;
 
 use serde_json::{Value, json};
 use windlass::Controller;
-
-use crate::operations::permissions::Scope;
+use windlass::permissions::Scope;
 
 /// Where `/metrics`, `/healthz` and `/readyz` are served in the pod, if nothing else is said.
 pub const ENDPOINTS_PORT: u16 = 8080;

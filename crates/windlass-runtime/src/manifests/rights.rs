@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 use windlass::model::authorization::Rule;
+use windlass::permissions::{permissions, roles};
 
 use super::Installation;
-use crate::operations::permissions::{permissions, roles};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 

@@ -7,7 +7,6 @@ pub mod events;
 pub mod leader;
 pub mod metrics;
 mod perform;
-pub mod permissions;
 pub mod preflight;
 pub mod spans;
 #[cfg(feature = "otel")]

@@ -10,11 +10,11 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use two_configmaps::TwoConfigMaps;
 use windlass::model::authorization::Rule;
+use windlass::permissions::{Scope, permissions, roles};
 use windlass::{Controller, Event, Kind, KindInfo};
 use windlass_runtime::operations::events::{Recorder, Regarding};
 use windlass_runtime::operations::leader::{LeaderSettings, Leadership, Timing};
 use windlass_runtime::operations::metrics::Metrics;
-use windlass_runtime::operations::permissions::{Scope, permissions, roles};
 use windlass_runtime::operations::preflight::preflight;
 use windlass_runtime::{Api, Manager};
 

@@ -9,7 +9,8 @@ use serde_json::Value;
 use two_configmaps::{Pair, TwoConfigMaps};
 use windlass::recording::{RecordedEnd, Recording, Replayed, replay};
 use windlass::{
-    Controller, Cx, Declaration, Event, Machine, Outcome, States, Verdict, done, fail, requeue_after, secs,
+    Controller, Cx, Declaration, Event, Machine, Outcome, States, Verb, Verdict, done, fail, requeue_after,
+    secs,
 };
 use windlass_runtime::operations::endpoints::Endpoints;
 
@@ -33,7 +34,7 @@ impl Machine for Indiscreet {
     type State = Step;
 
     fn declare(&self, declaration: &mut Declaration) {
-        declaration.name("indiscreet").output::<ConfigMap>();
+        declaration.name("indiscreet").output::<ConfigMap>().may::<Secret>([Verb::Get]);
     }
 
     async fn run(&self, step: Step, cx: &Cx<Pair>) -> Outcome<Step> {

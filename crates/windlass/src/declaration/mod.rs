@@ -1,10 +1,12 @@
 //! What a machine says about itself before it runs: its name, its outputs, its triggers.
 
 mod owner;
+mod rights;
 mod trigger;
 mod watch;
 mod watching;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +14,7 @@ use serde_json::Value;
 use windlass_model::{Key, object};
 
 use crate::kind::{Kind, KindInfo, ObjectRef, from_value};
+use crate::permissions::Right;
 
 pub use owner::{CONTROLLER_LABEL, OWNER_ANNOTATION, OWNER_LABEL, owner_label};
 pub use trigger::{Cause, Trigger};
@@ -37,6 +40,8 @@ pub struct Declaration {
     pub(crate) create_missing: Option<CreateMissing>,
     pub(crate) resync: Option<Duration>,
     keeps_status: bool,
+    /// What the machine does beyond what follows from all this.
+    rights: BTreeSet<Right>,
     /// What cannot be meant so.
     wrong: Vec<String>,
 }
@@ -64,6 +69,7 @@ impl Declaration {
             create_missing: None,
             resync: None,
             keeps_status,
+            rights: BTreeSet::new(),
             wrong: Vec::new(),
         }
     }

@@ -3,6 +3,7 @@
 mod fixture;
 mod outputs;
 mod parents;
+mod permissions;
 mod recordings;
 mod reports;
 mod rules;

@@ -1,8 +1,9 @@
 //! Asks, before controllers start, whether the cluster has what they need and lets them do what they must.
 //!
-//! Start with [`preflight`]. What it finds degrades a controller but stops nothing: permissions may come later, and
-//! the watches try again.
+//! Start with [`preflight`]. What it finds degrades a controller, and is asked for again until it is there: permissions
+//! may come later, and the watches try again.
 
+mod degraded;
 #[cfg(test)]
 mod tests;
 
@@ -12,10 +13,11 @@ use std::fmt;
 use futures::StreamExt;
 use serde_json::{Value, json};
 use windlass::model::{Request, ResourceId, Status, Verb};
+use windlass::permissions::{Permission, Scope, permissions};
 use windlass::{Controller, KindInfo};
 
 use super::perform::Perform;
-use super::permissions::{Permission, Scope, permissions};
+pub(crate) use degraded::Degraded;
 
 /// So many questions are asked at a time.
 const AT_ONCE: usize = 8;

@@ -1,17 +1,19 @@
 //! What a server with roles allows, and what it says it has; and that the roles suffice for a reconcile.
 
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use kube::CustomResourceExt;
 use two_configmaps::{Pair, PairSpec, TwoConfigMaps, config_map, pair};
+use windlass::model::PatchKind;
 use windlass::model::authorization::Rule;
+use windlass::permissions::{Verb as Right, roles};
 use windlass::{
-    Answer, Ask, Cx, Declaration, Ended, Finalizer, Machine, ObjectRef, Outcome, States, Step, Verdict, done,
-    to_value,
+    Answer, Ask, Cx, Declaration, Ended, Finalizer, Kind, Machine, ObjectRef, Outcome, States, Step, Verdict,
+    done, fail, to_value,
 };
 
 use super::*;
 use crate::operations::clock;
-use crate::operations::permissions::roles;
+use crate::operations::endpoints::Check;
 use crate::operations::test_server::TestServer;
 
 const USER: &str = "system:serviceaccount:default:operator";
@@ -131,6 +133,94 @@ async fn each_permission_that_is_missing_is_told() {
         "this process may not watch configmaps in the whole cluster: add the verb \"watch\" on the resource \
          \"configmaps\" in the API group \"\" to its ClusterRole"
     );
+    server.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_controller_is_not_ready_until_it_may_do_all_that_it_declares() {
+    let server = serve_with(true).await;
+    let controllers = [Controller::new(Meddler)];
+    let needed = permissions(&controllers, &Scope::default());
+    let (beyond, granted): (Vec<_>, Vec<_>) = needed
+        .into_iter()
+        .partition(|permission| permission.verb == "update" && permission.resource == "secrets");
+    assert_eq!(beyond.len(), 1, "{beyond:?}");
+    grant_all(&server, &granted).await;
+    let (api, degraded) = (server.user(USER), Degraded::default());
+    assert!(!degraded.ask(&*api, &controllers, &Scope::default()).await);
+    let expected = "this process may not update secrets in the whole cluster: add the verb \"update\" on the resource \
+                    \"secrets\" in the API group \"\" to its ClusterRole";
+    let check = |problem: Option<&str>| Check {
+        name: "preflight of meddler".to_owned(),
+        problem: problem.map(str::to_owned),
+    };
+    assert_eq!(degraded.checks(), [check(Some(expected))]);
+    for (namespace, rules) in roles(&beyond) {
+        grant(&server, namespace.as_deref(), "beyond", &rules).await;
+    }
+    assert!(degraded.ask(&*api, &controllers, &Scope::default()).await);
+    assert_eq!(degraded.checks(), [check(None)]);
+    server.shutdown().await;
+}
+
+/// Reads, replaces, patches and deletes Secrets that are not its outputs.
+struct Meddler;
+
+impl Machine for Meddler {
+    type Parent = Pair;
+    type State = Only;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration
+            .name("meddler")
+            .may::<Secret>([Right::Get, Right::Update, Right::Patch, Right::Delete])
+            .may_on::<Pair>("status", [Right::Get]);
+    }
+
+    async fn run(&self, _: Only, cx: &Cx<Pair>) -> Outcome<Only> {
+        let Some(mut secret) = cx.get::<Secret>("shared").await? else { return done() };
+        secret.type_ = None;
+        secret.metadata.annotations = Some([("seen-by".to_owned(), cx.name().to_owned())].into());
+        let secret = cx.update(&secret).await?;
+        let kind = Secret::kind_info();
+        let patch = Request::new(Verb::Patch(PatchKind::Merge), kind.resource)
+            .in_namespace(cx.namespace())
+            .named("shared")
+            .with_body(json!({ "metadata": { "labels": { "patched": "yes" } } }));
+        if let Some(failure) = cx.request(patch).await.failure() {
+            return fail("Patch", failure.message.clone());
+        }
+        cx.delete(&secret).await?;
+        done()
+    }
+}
+
+#[tokio::test]
+async fn the_roles_suffice_for_what_is_declared_beyond_outputs_and_for_no_more() {
+    let server = serve_with(true).await;
+    let controller = Controller::new(Meddler);
+    let needed = permissions(std::slice::from_ref(&controller), &Scope::default());
+    let (api, target) = (server.user(USER), ObjectRef::new("default", "a"));
+    let pairs = controller.declaration().parent().resource.clone();
+    let secrets = Secret::kind_info().resource;
+    server.create(pairs, "default", to_value(&pair("a")).expect("a pair is an object")).await;
+    let shared = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "shared" } });
+    server.create(secrets.clone(), "default", shared).await;
+    // Without one of the verbs beyond its outputs it gets as far as that.
+    let without_delete: Vec<_> =
+        needed.iter().filter(|permission| permission.verb != "delete").cloned().collect();
+    grant_all(&server, &without_delete).await;
+    let Verdict::Failed { message, .. } = drive(&*api, &controller, &target).await.verdict else {
+        panic!("it may not delete secrets");
+    };
+    assert!(message.contains("cannot delete resource \"secrets\""), "{message}");
+    let found = &server.list(secrets.clone()).await[0]["metadata"];
+    assert_eq!((&found["annotations"]["seen-by"], &found["labels"]["patched"]), (&json!("a"), &json!("yes")));
+    for (namespace, rules) in roles(&needed) {
+        grant(&server, namespace.as_deref(), "all", &rules).await;
+    }
+    assert_eq!(drive(&*api, &controller, &target).await.verdict, Verdict::Done { requeue_after: None });
+    assert_eq!(server.list(secrets).await, Vec::<Value>::new());
     server.shutdown().await;
 }
 
