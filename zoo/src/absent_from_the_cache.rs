@@ -1,7 +1,7 @@
 //! What the cache does not show is taken for missing, and made once more: a new watch is behind the last one.
 
 use k8s_openapi::api::core::v1::Pod;
-use windlass::{Cx, Machine, Outcome, Select, States, done};
+use windlass::{Cx, Declaration, Machine, Outcome, Select, States, Verb, done};
 use windlass_check::{Check, Faults, View, check};
 
 use crate::broker::{Broker, broker, pod};
@@ -18,6 +18,10 @@ enum Step {
 impl Machine for KeepOnePod {
     type Parent = Broker;
     type State = Step;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.may::<Pod>([Verb::List, Verb::Create]);
+    }
 
     async fn run(&self, _: Step, cx: &Cx<Broker>) -> Outcome<Step> {
         let mut pods = cx.list_cached::<Pod>(Select::all()).await?;

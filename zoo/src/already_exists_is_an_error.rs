@@ -4,7 +4,7 @@
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Service;
 use serde_json::json;
-use windlass::{Cx, Machine, Outcome, States, done};
+use windlass::{Cx, Declaration, Machine, Outcome, States, Verb, done};
 use windlass_check::{Check, Faults, check};
 
 use crate::broker::{Broker, broker, field, service, stateful_set};
@@ -22,6 +22,13 @@ enum Step {
 impl Machine for CreateBroker {
     type Parent = Broker;
     type State = Step;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration
+            .may::<StatefulSet>([Verb::Create])
+            .may::<Service>([Verb::Create])
+            .may::<Broker>([Verb::Patch]);
+    }
 
     async fn run(&self, _: Step, cx: &Cx<Broker>) -> Outcome<Step> {
         if field(cx.parent(), "phase") == "Created" {

@@ -2,7 +2,7 @@
 //! begins.
 
 use serde_json::json;
-use windlass::{Cx, Machine, Outcome, States, done};
+use windlass::{Cx, Declaration, Machine, Outcome, States, Verb, done};
 use windlass_check::{Check, check};
 
 use crate::broker::{Broker, broker, field};
@@ -20,6 +20,10 @@ enum Step {
 impl Machine for NoteReconciles {
     type Parent = Broker;
     type State = Step;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.may::<Broker>([Verb::Patch]);
+    }
 
     async fn run(&self, _: Step, cx: &Cx<Broker>) -> Outcome<Step> {
         let note = match self.0 {

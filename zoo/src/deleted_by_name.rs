@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::{Node, Pod};
 use serde_json::json;
-use windlass::{Cx, Machine, Outcome, Select, States, done};
+use windlass::{Cx, Declaration, Machine, Outcome, Select, States, Verb, done};
 use windlass_check::{Check, ClientEvent, View, check};
 
 use crate::broker::{object, pod_on};
@@ -19,6 +19,10 @@ enum Step {
 impl Machine for Evict {
     type Parent = Node;
     type State = Step;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.may::<Pod>([Verb::List, Verb::Delete]);
+    }
 
     async fn run(&self, _: Step, cx: &Cx<Node>) -> Outcome<Step> {
         let on_this_node = Select::all().everywhere().fields(&format!("spec.nodeName={}", cx.name()));

@@ -3,7 +3,7 @@
 
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
-use windlass::{Cx, Declaration, Machine, ObjectRef, Outcome, Service, States, done};
+use windlass::{Cx, Declaration, Machine, ObjectRef, Outcome, Service, States, Verb, done};
 use windlass_check::{Check, ClientEvent, Faults, check};
 
 use crate::broker::{Broker, object, pod};
@@ -45,6 +45,7 @@ impl Machine for ReleaseDisks {
                     .collect()
             })
             .create_missing(|note| object::<Broker>(json!({ "metadata": { "name": note.name } })));
+        declaration.may::<Pod>([Verb::Patch]);
     }
 
     async fn run(&self, _: Step, cx: &Cx<Broker>) -> Outcome<Step> {

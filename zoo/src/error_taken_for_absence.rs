@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::Service;
 use kube::ResourceExt;
 use serde_json::{Value, json};
-use windlass::{Cx, Machine, Outcome, Select, States, done};
+use windlass::{Cx, Declaration, Machine, Outcome, Select, States, Verb, done};
 use windlass_check::{Check, Faults, check};
 
 use crate::broker::{Broker, broker, service};
@@ -29,6 +29,10 @@ impl windlass::Service for Router {
 impl Machine for RouteServices {
     type Parent = Broker;
     type State = Step;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.may::<Service>([Verb::List]);
+    }
 
     async fn run(&self, _: Step, cx: &Cx<Broker>) -> Outcome<Step> {
         let listed = cx.list::<Service>(Select::all()).await;

@@ -4,7 +4,7 @@
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use kube::ResourceExt;
 use serde_json::{Value, json};
-use windlass::{Cx, Declaration, Error, Machine, ObjectRef, Outcome, Service, States, done};
+use windlass::{Cx, Declaration, Error, Machine, ObjectRef, Outcome, Service, States, Verb, done};
 use windlass_check::{Check, ClientEvent, View, check};
 
 use crate::broker::{Broker, broker, claim};
@@ -36,6 +36,7 @@ impl Machine for MakeDisks {
 
     fn declare(&self, declaration: &mut Declaration) {
         declaration.watches(|_: &PersistentVolumeClaim| vec![ObjectRef::new("default", "mq")]);
+        declaration.may::<PersistentVolumeClaim>([Verb::Patch]);
     }
 
     async fn run(&self, _: Step, cx: &Cx<Broker>) -> Outcome<Step> {

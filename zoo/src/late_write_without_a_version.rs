@@ -3,7 +3,7 @@
 
 use k8s_openapi::api::apps::v1::StatefulSet;
 use serde_json::json;
-use windlass::{Cx, Machine, Outcome, States, done};
+use windlass::{Cx, Declaration, Machine, Outcome, States, Verb, done};
 use windlass_check::{Check, ClientEvent, Faults, View, check};
 
 use crate::broker::{Broker, broker, field, stateful_set};
@@ -21,6 +21,10 @@ enum Step {
 impl Machine for ScaleBroker {
     type Parent = Broker;
     type State = Step;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.may::<StatefulSet>([Verb::Get, Verb::Update, Verb::Patch]);
+    }
 
     async fn run(&self, _: Step, cx: &Cx<Broker>) -> Outcome<Step> {
         let replicas: i32 = field(cx.parent(), "replicas").parse().unwrap_or(1);

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::Service;
 use serde_json::json;
-use windlass::{Cx, Error, Machine, Outcome, States, done};
+use windlass::{Cx, Declaration, Error, Machine, Outcome, States, Verb, done};
 use windlass_check::{Check, Faults, check};
 
 use crate::broker::{Broker, broker, field, service};
@@ -20,6 +20,10 @@ enum Step {
 impl Machine for HandleBroker {
     type Parent = Broker;
     type State = Step;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.may::<Service>([Verb::Create]).may::<Broker>([Verb::Patch]);
+    }
 
     async fn run(&self, _: Step, cx: &Cx<Broker>) -> Outcome<Step> {
         if field(cx.parent(), "phase") == "Handled" {

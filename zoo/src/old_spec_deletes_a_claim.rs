@@ -3,7 +3,7 @@
 
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use serde_json::json;
-use windlass::{Cx, Machine, Outcome, States, done};
+use windlass::{Cx, Declaration, Machine, Outcome, States, Verb, done};
 use windlass_check::{Check, ClientEvent, Faults, View, check};
 
 use crate::broker::{Broker, broker, claim, field};
@@ -21,6 +21,10 @@ enum Step {
 impl Machine for ScaleClaims {
     type Parent = Broker;
     type State = Step;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.may::<PersistentVolumeClaim>([Verb::Get, Verb::Create, Verb::Delete]);
+    }
 
     async fn run(&self, _: Step, cx: &Cx<Broker>) -> Outcome<Step> {
         if wants_second(cx.parent()) {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::Secret;
 use serde_json::json;
-use windlass::{Cx, Error, Machine, Outcome, Select, States, done};
+use windlass::{Cx, Declaration, Error, Machine, Outcome, Select, States, Verb, done};
 use windlass_check::{Check, Oracle, View, check};
 
 use crate::broker::{Broker, broker, field, object};
@@ -23,6 +23,10 @@ enum Step {
 impl Machine for GivePorts {
     type Parent = Broker;
     type State = Step;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.may::<Broker>([Verb::Patch]).may::<Secret>([Verb::Get, Verb::Create]);
+    }
 
     async fn run(&self, _: Step, cx: &Cx<Broker>) -> Outcome<Step> {
         if !field(cx.parent(), "port").is_empty() {

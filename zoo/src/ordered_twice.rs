@@ -3,7 +3,7 @@
 
 use kube::ResourceExt;
 use serde_json::{Value, json};
-use windlass::{Cx, Machine, Outcome, Service, States, done};
+use windlass::{Cx, Declaration, Machine, Outcome, Service, States, Verb, done};
 use windlass_check::{Check, Faults, View, check};
 
 use crate::broker::{Broker, broker, field};
@@ -32,6 +32,10 @@ impl Service for Cloud {
 impl Machine for OrderNetwork {
     type Parent = Broker;
     type State = Step;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.may::<Broker>([Verb::Patch]);
+    }
 
     async fn run(&self, _: Step, cx: &Cx<Broker>) -> Outcome<Step> {
         if !field(cx.parent(), "network").is_empty() {

@@ -4,7 +4,7 @@
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 use serde_json::{Value, json};
-use windlass::{Cx, Machine, Outcome, Select, Service, States, done};
+use windlass::{Cx, Declaration, Machine, Outcome, Select, Service, States, Verb, done};
 use windlass_check::{Check, Faults, View, check};
 
 use crate::broker::{Broker, broker, field, pod};
@@ -31,6 +31,10 @@ impl Service for Members {
 impl Machine for ScaleDown {
     type Parent = Broker;
     type State = Step;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.may::<Pod>([Verb::List, Verb::Delete]);
+    }
 
     async fn run(&self, _: Step, cx: &Cx<Broker>) -> Outcome<Step> {
         let replicas: usize = field(cx.parent(), "replicas").parse().unwrap_or(1);

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::Service;
 use serde_json::json;
-use windlass::{Cx, Declaration, Machine, Outcome, States, done};
+use windlass::{Cx, Declaration, Machine, Outcome, States, Verb, done};
 use windlass_check::{Check, ClientEvent, check};
 
 use crate::broker::{Broker, broker, field, service};
@@ -25,6 +25,7 @@ impl Machine for ExposeBroker {
         if self.0 == Twin::Repaired {
             declaration.output::<Service>();
         }
+        declaration.may::<Service>([Verb::Create]);
     }
 
     async fn run(&self, _: Step, cx: &Cx<Broker>) -> Outcome<Step> {

@@ -4,7 +4,7 @@
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use serde_json::json;
-use windlass::{Cx, Error, Machine, Outcome, States, done};
+use windlass::{Cx, Declaration, Error, Machine, Outcome, States, Verb, done};
 use windlass_check::{Check, Faults, check};
 
 use crate::broker::{Broker, broker, claim, field, stateful_set, storage};
@@ -22,6 +22,12 @@ enum Step {
 impl Machine for GrowBroker {
     type Parent = Broker;
     type State = Step;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration
+            .may::<StatefulSet>([Verb::Get, Verb::Create, Verb::Delete])
+            .may::<PersistentVolumeClaim>([Verb::Patch]);
+    }
 
     async fn run(&self, _: Step, cx: &Cx<Broker>) -> Outcome<Step> {
         let wanted = field(cx.parent(), "storage");

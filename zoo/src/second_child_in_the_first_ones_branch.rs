@@ -3,7 +3,7 @@
 
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Service;
-use windlass::{Cx, Machine, Outcome, States, done};
+use windlass::{Cx, Declaration, Machine, Outcome, States, Verb, done};
 use windlass_check::{Check, Faults, check};
 
 use crate::broker::{Broker, broker, service, stateful_set};
@@ -20,6 +20,10 @@ enum Step {
 impl Machine for MakeBroker {
     type Parent = Broker;
     type State = Step;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.may::<StatefulSet>([Verb::Get, Verb::Create]).may::<Service>([Verb::Get, Verb::Create]);
+    }
 
     async fn run(&self, _: Step, cx: &Cx<Broker>) -> Outcome<Step> {
         let is_new = cx.get::<StatefulSet>("mq").await?.is_none();

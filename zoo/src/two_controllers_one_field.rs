@@ -3,7 +3,7 @@
 
 use k8s_openapi::api::apps::v1::StatefulSet;
 use serde_json::json;
-use windlass::{Controller, Cx, Declaration, Error, Kind, Machine, ObjectRef, Outcome, States, done};
+use windlass::{Controller, Cx, Declaration, Error, Kind, Machine, ObjectRef, Outcome, States, Verb, done};
 use windlass_check::{Check, View, check};
 
 use crate::broker::{Broker, broker, stateful_set};
@@ -25,6 +25,7 @@ impl Machine for Operator {
 
     fn declare(&self, declaration: &mut Declaration) {
         declaration.watches(|_: &StatefulSet| vec![ObjectRef::new("default", "mq")]);
+        declaration.may::<StatefulSet>([Verb::Patch]);
     }
 
     async fn run(&self, _: Step, cx: &Cx<Broker>) -> Outcome<Step> {
@@ -40,6 +41,10 @@ impl Machine for Operator {
 impl Machine for Autoscaler {
     type Parent = StatefulSet;
     type State = Step;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.may::<StatefulSet>([Verb::Patch]);
+    }
 
     async fn run(&self, _: Step, cx: &Cx<StatefulSet>) -> Outcome<Step> {
         scale(cx, 2).await?;

@@ -4,7 +4,7 @@
 use k8s_openapi::api::core::v1::Service;
 use kube::ResourceExt;
 use serde_json::json;
-use windlass::{Cx, Declaration, Machine, ObjectRef, Outcome, States, done};
+use windlass::{Cx, Declaration, Machine, ObjectRef, Outcome, States, Verb, done};
 use windlass_check::{Check, Oracle, View, check};
 
 use crate::broker::{Broker, broker, service};
@@ -26,6 +26,7 @@ impl Machine for TakeService {
     fn declare(&self, declaration: &mut Declaration) {
         let brokers = || vec![ObjectRef::new("default", "mq"), ObjectRef::new("default", "other")];
         declaration.watches(move |_: &Service| brokers());
+        declaration.may::<Service>([Verb::Patch]);
     }
 
     async fn run(&self, _: Step, cx: &Cx<Broker>) -> Outcome<Step> {

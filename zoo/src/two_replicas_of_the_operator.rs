@@ -2,7 +2,7 @@
 //! one.
 
 use k8s_openapi::api::core::v1::Pod;
-use windlass::{Cx, Machine, Outcome, Select, States, done};
+use windlass::{Cx, Declaration, Machine, Outcome, Select, States, Verb, done};
 use windlass_check::{Check, View, check};
 
 use crate::broker::{Broker, broker, pod};
@@ -20,6 +20,10 @@ enum Step {
 impl Machine for MakeProxy {
     type Parent = Broker;
     type State = Step;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.may::<Pod>([Verb::List, Verb::Create]);
+    }
 
     async fn run(&self, _: Step, cx: &Cx<Broker>) -> Outcome<Step> {
         if !cx.list::<Pod>(Select::all()).await?.is_empty() {

@@ -3,7 +3,7 @@
 
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
-use windlass::{Cx, Machine, Outcome, Service, States, done};
+use windlass::{Cx, Declaration, Machine, Outcome, Service, States, Verb, done};
 use windlass_check::{Check, Faults, Oracle, View, check};
 
 use crate::broker::{Broker, broker, pod};
@@ -38,6 +38,10 @@ impl Service for Second {
 impl Machine for FailOver {
     type Parent = Broker;
     type State = Step;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.may::<Pod>([Verb::Get, Verb::Delete]);
+    }
 
     async fn run(&self, _: Step, cx: &Cx<Broker>) -> Outcome<Step> {
         // One lost message is no reason for a failover.

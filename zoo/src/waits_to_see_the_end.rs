@@ -3,7 +3,7 @@
 
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};
 use serde_json::json;
-use windlass::{Cx, Declaration, Machine, ObjectRef, Outcome, States, done};
+use windlass::{Cx, Declaration, Machine, ObjectRef, Outcome, States, Verb, done};
 use windlass_check::{Check, ClientEvent, check};
 
 use crate::broker::{Broker, broker, claim, pod};
@@ -23,6 +23,7 @@ impl Machine for DropClaims {
 
     fn declare(&self, declaration: &mut Declaration) {
         declaration.watches(|_: &Pod| vec![ObjectRef::new("default", "mq")]);
+        declaration.may::<PersistentVolumeClaim>([Verb::Get, Verb::Delete]);
     }
 
     async fn run(&self, _: Step, cx: &Cx<Broker>) -> Outcome<Step> {

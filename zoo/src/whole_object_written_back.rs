@@ -2,7 +2,7 @@
 //! conflicts: what the user has changed since is lost.
 
 use serde_json::json;
-use windlass::{Cx, Machine, Outcome, States, done};
+use windlass::{Cx, Declaration, Machine, Outcome, States, Verb, done};
 use windlass_check::{Check, ClientEvent, View, check};
 
 use crate::broker::{Broker, broker, field};
@@ -20,6 +20,10 @@ enum Step {
 impl Machine for NotePhase {
     type Parent = Broker;
     type State = Step;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.may::<Broker>([Verb::Update, Verb::Patch]);
+    }
 
     async fn run(&self, _: Step, cx: &Cx<Broker>) -> Outcome<Step> {
         if field(cx.parent(), "phase") == "Ready" {

@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
-//! use windlass::{Cx, Machine, Outcome, States, done};
+//! use windlass::{Cx, Declaration, Machine, Outcome, States, Verb, done};
 //! use windlass_check::{Faults, check};
 //!
 //! /// Creates a ConfigMap by hand, and forgets that it may be there already.
@@ -21,6 +21,10 @@
 //! impl Machine for Careless {
 //!     type Parent = Namespace;
 //!     type State = Step;
+//!
+//!     fn declare(&self, declaration: &mut Declaration) {
+//!         declaration.may::<ConfigMap>([Verb::Create]);
+//!     }
 //!
 //!     async fn run(&self, _: Step, cx: &Cx<Namespace>) -> Outcome<Step> {
 //!         if cx.name() == "default" {

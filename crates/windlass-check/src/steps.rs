@@ -147,9 +147,30 @@ impl Steps {
             None
         };
         self.depends_on_numbers = self.depends_on_numbers.take().or(other);
+        if let NodeNext::Ask(asked) = &next
+            && let Err(bug) = self.check_permitted(&job, state, asked, asks)
+        {
+            next = NodeNext::Bug(Arc::new(bug));
+        }
         let node = u32::try_from(self.nodes.len()).expect("fewer than 2^32 points fit in memory");
         self.nodes.push(Node { before, job, state, next });
         node
+    }
+
+    /// Whether the controller's role would allow what it asks for.
+    fn check_permitted(
+        &self,
+        job: &Job,
+        state: &'static str,
+        asked: &[u32],
+        asks: &Interner<Ask>,
+    ) -> Result<(), Bug> {
+        for ask in asked {
+            if let Ask::Api { request, .. } = &**asks.get(*ask) {
+                self.controllers[job.controller].check_permitted(state, request)?;
+            }
+        }
+        Ok(())
     }
 
     fn replay(

@@ -1,6 +1,7 @@
 //! A mistake to be found: it creates the ConfigMap, and cannot stand that it is there already.
 
-use windlass::{Cx, Machine, Outcome, States, done};
+use k8s_openapi::api::core::v1::ConfigMap;
+use windlass::{Cx, Declaration, Machine, Outcome, States, Verb, done};
 
 use crate::kind::{Greeting, config_map};
 
@@ -18,6 +19,10 @@ pub enum Step {
 impl Machine for CreatesOnce {
     type Parent = Greeting;
     type State = Step;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.may::<ConfigMap>([Verb::Create]);
+    }
 
     async fn run(&self, _: Step, cx: &Cx<Greeting>) -> Outcome<Step> {
         cx.create(&config_map(cx.parent())).await?;

@@ -9,7 +9,7 @@ use kube::CustomResource;
 use kube::core::ObjectMeta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use windlass::{Bug, Cx, Declaration, Machine, Outcome, States, done, to};
+use windlass::{Bug, Cx, Declaration, Machine, Outcome, States, Verb, done, to};
 use windlass_check::{Violation, check};
 
 #[derive(States)]
@@ -61,14 +61,20 @@ macro_rules! machine {
     };
 }
 
-machine!(AwaitsASocket, |_| {}, |step, cx| match step {
-    Step::First => {
-        cx.get::<ConfigMap>("m").await?;
-        to(Step::Second)
+machine!(
+    AwaitsASocket,
+    |declaration| {
+        declaration.may::<ConfigMap>([Verb::Get]);
+    },
+    |step, cx| match step {
+        Step::First => {
+            cx.get::<ConfigMap>("m").await?;
+            to(Step::Second)
+        }
+        Step::Second => pending().await,
+        Step::Third => done(),
     }
-    Step::Second => pending().await,
-    Step::Third => done(),
-});
+);
 
 #[test]
 fn awaiting_something_else_than_cx() {
@@ -201,4 +207,59 @@ fn a_panic() {
         message: "this was to be expected".to_owned(),
     };
     assert_eq!(bug, expected);
+}
+
+machine!(
+    UpdatesItsOutput,
+    |declaration| {
+        declaration.output::<ConfigMap>();
+    },
+    |step, cx| match step {
+        Step::First => {
+            cx.ensure(map("first"));
+            to(Step::Second)
+        }
+        Step::Second => {
+            cx.update(&map("second")).await?;
+            to(Step::Third)
+        }
+        Step::Third => done(),
+    }
+);
+
+machine!(
+    MayUpdateItsOutput,
+    |declaration| {
+        declaration.output::<ConfigMap>().may::<ConfigMap>([Verb::Update]);
+    },
+    |step, cx| match step {
+        Step::First => {
+            cx.ensure(map("first"));
+            to(Step::Second)
+        }
+        Step::Second => {
+            cx.update(&map("first")).await?;
+            to(Step::Third)
+        }
+        Step::Third => done(),
+    }
+);
+
+#[test]
+fn asking_for_what_the_role_does_not_allow() {
+    let bug = bug_of(UpdatesItsOutput);
+    let expected = Bug::NotPermitted {
+        controller: "updates-its-output".to_owned(),
+        state: "Second".to_owned(),
+        request: "update configmaps".to_owned(),
+        remedy: "may::<ConfigMap>([Verb::Update])".to_owned(),
+    };
+    assert_eq!(bug, expected);
+    assert_eq!(
+        bug.to_string(),
+        "controller `updates-its-output`, state `Second`: it may not update configmaps. On a cluster its role would \
+         not allow that: add `.may::<ConfigMap>([Verb::Update])` to declare()"
+    );
+    let report = check(MayUpdateItsOutput).given([Thing::new("t", ThingSpec {})]).run();
+    assert!(!matches!(report.violation, Some(Violation::Code { .. })), "{report}");
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use windlass::{Cx, Declaration, Machine, Outcome, States, done, requeue_after, secs, to};
+use windlass::{Cx, Declaration, Machine, Outcome, States, Verb, done, requeue_after, secs, to};
 use windlass_check::{ClientEvent, Faults, Oracle, Reductions, Report, Violation, check};
 
 use crate::things::{Only, Thing, map, thing};
@@ -75,6 +75,10 @@ impl Machine for Together {
     type Parent = Thing;
     type State = Only;
 
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.may::<ConfigMap>([Verb::Create]);
+    }
+
     async fn run(&self, _: Only, cx: &Cx<Thing>) -> Outcome<Only> {
         let (left, right) = (map("left"), map("right"));
         for created in cx.all([cx.create(&left), cx.create(&right)]).await {
@@ -124,6 +128,10 @@ impl Machine for TrustsItsMemory {
     type Parent = Thing;
     type State = Only;
 
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.may::<ConfigMap>([Verb::Create]);
+    }
+
     async fn run(&self, _: Only, cx: &Cx<Thing>) -> Outcome<Only> {
         if !self.0.swap(true, std::sync::atomic::Ordering::Relaxed) {
             cx.create(&map("out")).await?;
@@ -147,6 +155,10 @@ struct DeletesByName;
 impl Machine for DeletesByName {
     type Parent = Thing;
     type State = Only;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.may::<ConfigMap>([Verb::Get, Verb::Delete]);
+    }
 
     async fn run(&self, _: Only, cx: &Cx<Thing>) -> Outcome<Only> {
         let Some(mut seen) = cx.get::<ConfigMap>("shared").await? else { return done() };
@@ -215,6 +227,10 @@ struct CreatesOnce;
 impl Machine for CreatesOnce {
     type Parent = Thing;
     type State = Only;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.may::<ConfigMap>([Verb::Create]);
+    }
 
     async fn run(&self, _: Only, cx: &Cx<Thing>) -> Outcome<Only> {
         cx.create(&map("out")).await?;

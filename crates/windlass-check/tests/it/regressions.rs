@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
-use windlass::{Cx, Machine, Outcome, States, done};
+use windlass::{Cx, Declaration, Machine, Outcome, States, Verb, done};
 use windlass_check::{Check, Counterexample, Faults, Replayed, WrongKind, check};
 
 /// Creates a ConfigMap by hand; the careful version knows that it may be there already.
@@ -20,6 +20,10 @@ enum Step {
 impl Machine for Creates {
     type Parent = Namespace;
     type State = Step;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.may::<ConfigMap>([Verb::Get, Verb::Create]);
+    }
 
     async fn run(&self, _: Step, cx: &Cx<Namespace>) -> Outcome<Step> {
         if cx.name() != "default" || (self.careful && cx.get::<ConfigMap>("default/made").await?.is_some()) {
