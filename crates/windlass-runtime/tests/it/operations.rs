@@ -4,14 +4,17 @@ use std::sync::Arc;
 
 use conformance::kubernetes::Kubernetes;
 use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::api::PostParams;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use two_configmaps::TwoConfigMaps;
+use two_configmaps::{Pair, TwoConfigMaps};
 use windlass::model::authorization::Rule;
 use windlass::permissions::{Scope, permissions, roles};
-use windlass::{Controller, Event, Kind, KindInfo};
+use windlass::{
+    Controller, Cx, Declaration, Event, Kind, KindInfo, Machine, Outcome, States, Verb, done, fail, model,
+};
 use windlass_runtime::operations::events::{Recorder, Regarding};
 use windlass_runtime::operations::leader::{LeaderSettings, Leadership, Timing};
 use windlass_runtime::operations::metrics::Metrics;
@@ -42,9 +45,44 @@ async fn client_of_user(kubernetes: &Kubernetes) -> kube::Client {
     kube::Client::try_from(config).expect("a client")
 }
 
-/// With the roles that are made for it, and no others, a controller finds nothing missing and does its work.
+/// Replaces, patches and then deletes a Secret that is not its output.
+struct Meddler;
+
+#[derive(States)]
+enum Only {
+    #[state(initial, condition = "Tidied")]
+    Only,
+}
+
+impl Machine for Meddler {
+    type Parent = Pair;
+    type State = Only;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.name("meddler").may::<Secret>([Verb::Get, Verb::Update, Verb::Patch, Verb::Delete]);
+    }
+
+    async fn run(&self, _: Only, cx: &Cx<Pair>) -> Outcome<Only> {
+        let Some(mut secret) = cx.get::<Secret>("shared").await? else { return done() };
+        secret.metadata.annotations = Some([("seen-by".to_owned(), cx.name().to_owned())].into());
+        let secret = cx.update(&secret).await?;
+        let merge = model::Verb::Patch(model::PatchKind::Merge);
+        let patch = model::Request::new(merge, Secret::kind_info().resource)
+            .in_namespace(cx.namespace())
+            .named("shared")
+            .with_body(json!({ "metadata": { "labels": { "patched": "yes" } } }));
+        if let Some(failure) = cx.request(patch).await.failure() {
+            return fail("Patch", failure.message.clone());
+        }
+        cx.delete(&secret).await?;
+        done()
+    }
+}
+
+/// With the roles that are made for them, and no others, controllers find nothing missing and do their work.
 async fn roles_suffice(cluster: &Cluster, user: kube::Client) {
-    let controllers = [Controller::new(TwoConfigMaps)];
+    create::<Secret>(cluster, json!({ "metadata": { "name": "shared" } })).await;
+    let controllers = [Controller::new(TwoConfigMaps), Controller::new(Meddler)];
     let namespaces = vec![cluster.namespace.clone()];
     let scope = Scope { lease_namespace: Some(cluster.namespace.clone()), namespaces };
     let api = Api::new(user.clone());
@@ -65,9 +103,12 @@ async fn roles_suffice(cluster: &Cluster, user: kube::Client) {
     let (namespace, name) = (cluster.namespace.clone(), "pairs".to_owned());
     let leader = LeaderSettings { namespace, name, identity: "one".to_owned(), timing };
     let manager = Manager::new().client(user).namespace(&cluster.namespace).leader_election(leader);
-    let running = manager.controller(TwoConfigMaps).start().await.expect("it starts");
+    let manager = manager.controller(TwoConfigMaps).controller(Meddler);
+    let running = manager.start().await.expect("it starts");
     cluster.create_pair("a").await;
     cluster.until_ready("a").await;
+    let secrets: kube::Api<Secret> = kube::Api::namespaced(cluster.client.clone(), &cluster.namespace);
+    assert!(secrets.get_opt("shared").await.expect("an answer").is_none(), "it may delete what it declares");
     running.stop().await;
 }
 
