@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use windlass_model::{Request, Response, Timestamp};
+use windlass_model::{Reason, Request, Response, Status, Timestamp};
 
 use crate::outcome::CallError;
 use crate::random::RandomBytes;
@@ -33,10 +33,15 @@ pub enum Ask {
     },
 }
 
-/// What a driver that has a watch cache may do instead of sending a request.
+/// What a driver that has a watch cache may do instead of sending a request, and still answer that it went well.
+///
+/// Whatever the shortcut, a driver may hold a write back: because this process does not lead, because another writer
+/// keeps changing the object back, or because the time of the reconcile is over. It then answers with a failure
+/// ([`Ask::held_back`], or [`Contested::status`](crate::Contested::status)), so a reconcile never takes for written what
+/// was not. As with any failure of a network, a failure is no proof that nothing was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Shortcut {
-    /// Nothing: the request must reach the API.
+    /// Nothing: only the API itself says that it went well. (Where a plan is drawn up, a dry run of the API.)
     None,
     /// Answer a read from the cache.
     Cache,
@@ -64,6 +69,27 @@ impl Ask {
             Ask::Api { request, .. } => request.verb.is_write(),
             Ask::Call { .. } => true,
             Ask::Now | Ask::Random { .. } => false,
+        }
+    }
+
+    /// The answer to what the driver holds back: a failure, with this code and message.
+    ///
+    /// # Panics
+    /// If the code is not that of a failure, or this asks for the time, which nobody holds back.
+    pub fn held_back(&self, code: u16, reason: Reason, message: &str) -> Answer {
+        match self {
+            Ask::Call { service, .. } if reason == Reason::Timeout => {
+                Answer::Call(Err(CallError::Timeout { service: service.clone() }))
+            }
+            Ask::Call { service, .. } => {
+                let (service, message) = (service.clone(), message.to_owned());
+                Answer::Call(Err(CallError::Unavailable { service, message }))
+            }
+            Ask::Now => unreachable!("to tell the time changes nothing, so nobody holds it back"),
+            Ask::Api { .. } => {
+                assert!(code >= 400, "what is held back has failed: {code}");
+                Answer::Api(Response::status(Status::failure(code, reason, message)))
+            }
         }
     }
 

@@ -15,8 +15,8 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 use tracing::{Instrument, Span};
 use windlass::model::apply::overwritten;
-use windlass::model::{Body, Reason, Request, Response, Status, Verb, object};
-use windlass::{Answer, Ask, Bug, CallError, Contested, Controller, Ended, KindInfo, ObjectRef};
+use windlass::model::{Body, Reason, Request, Response, Verb, object};
+use windlass::{Answer, Ask, Bug, Contested, Controller, Ended, KindInfo, ObjectRef};
 use windlass::{Rival, Shortcut, Step};
 
 use crate::api::{self, Api};
@@ -149,18 +149,15 @@ impl Driver {
     }
 
     fn too_late(&self, ask: &Ask) -> Answer {
+        let waiting_for = match ask {
+            Ask::Api { request, .. } => format!("{} {}", request.verb.name(), request.resource.plural),
+            Ask::Call { service, .. } => service.clone(),
+            Ask::Now => return Answer::Now(now()),
+            Ask::Random { .. } => return Answer::Random(random_bytes()),
+        };
         let limit = self.time_limit;
-        match ask {
-            Ask::Api { request, .. } => {
-                let (verb, plural) = (request.verb.name(), &request.resource.plural);
-                let message =
-                    format!("the reconcile took longer than {limit:?}; it was waiting for {verb} {plural}");
-                Answer::Api(Response::status(Status::failure(504, Reason::Timeout, message)))
-            }
-            Ask::Call { service, .. } => Answer::Call(Err(CallError::Timeout { service: service.clone() })),
-            Ask::Now => Answer::Now(now()),
-            Ask::Random { .. } => Answer::Random(random_bytes()),
-        }
+        let message = format!("the reconcile took longer than {limit:?}; it was waiting for {waiting_for}");
+        ask.held_back(504, Reason::Timeout, &message)
     }
 
     async fn perform(&self, ask: &Ask, memo: &Memo) -> Answer {
@@ -290,11 +287,8 @@ impl Driver {
 /// The answer to what only a leader may do.
 fn deposed(ask: &Ask) -> Answer {
     let message = "this process does not lead any more, so it does nothing";
-    match ask {
-        Ask::Call { service, .. } => Answer::Call(Err(CallError::Unavailable {
-            service: service.clone(),
-            message: message.to_owned(),
-        })),
-        _ => Answer::Api(Response::status(Status::failure(503, Reason::ServiceUnavailable, message))),
-    }
+    ask.held_back(503, Reason::ServiceUnavailable, message)
 }
+
+#[cfg(test)]
+mod tests;
