@@ -9,6 +9,7 @@ use windlass::{Cause, Controller, ObjectRef, Trigger};
 use crate::operations::metrics::ControllerMetrics;
 use crate::ownership::Ownership;
 use crate::queue::{Priority, QueueSettings, Reason, SharedQueue};
+use crate::waits::Waits;
 use crate::watch::{Moment, News};
 
 /// The queue of a controller, and what fills it.
@@ -17,6 +18,7 @@ pub(crate) struct Inbox {
     pub(crate) metrics: ControllerMetrics,
     ownership: Arc<dyn Ownership>,
     pub(crate) queue: Arc<SharedQueue>,
+    pub(crate) waits: Waits,
 }
 
 impl Inbox {
@@ -26,7 +28,7 @@ impl Inbox {
         ownership: Arc<dyn Ownership>,
         metrics: ControllerMetrics,
     ) -> Self {
-        Inbox { controller, metrics, ownership, queue: SharedQueue::new(settings) }
+        Inbox { controller, metrics, ownership, queue: SharedQueue::new(settings), waits: Waits::default() }
     }
 
     /// Lets the metrics count the queue, for as long as there is one.

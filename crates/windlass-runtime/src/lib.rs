@@ -23,6 +23,7 @@ mod services;
 mod signals;
 mod start_error;
 mod subscription;
+mod waits;
 mod watch;
 mod worker;
 mod worker_pool;

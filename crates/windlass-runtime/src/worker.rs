@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures::FutureExt;
 use tracing::Instrument;
 use windlass::model::Timestamp;
-use windlass::{Bug, CONTESTED, Ended, KindInfo, ObjectRef, Verdict};
+use windlass::{Bug, CONTESTED, Ended, KindInfo, ObjectRef, ReadyChange, Verdict};
 
 use crate::driver::{Driven, Driver, End};
 use crate::inbox::Inbox;
@@ -63,7 +63,7 @@ pub(crate) async fn reconcile(
             if let Some(events) = &events {
                 publish(events, inbox.controller.declaration().parent(), key, driven);
             }
-            conclude(&inbox, driven)
+            conclude(&inbox, key, driven)
         }
         Err(_) => {
             inbox.metrics.panicked();
@@ -82,12 +82,12 @@ pub(crate) async fn reconcile(
 }
 
 /// Counts and tells how a reconcile ended.
-fn conclude(inbox: &Inbox, driven: &Driven) -> Finished {
+fn conclude(inbox: &Inbox, key: &ObjectRef, driven: &Driven) -> Finished {
     for (state, took) in &driven.states {
         inbox.metrics.state_took(state, *took);
     }
     match &driven.end {
-        End::Ended(ended) => tell(inbox, ended),
+        End::Ended(ended) => log_end(inbox, key, ended),
         End::Bug(bug) => {
             count_panic(inbox, bug);
             tracing::error!("{bug}");
@@ -111,13 +111,19 @@ fn publish(events: &Events, kind: &KindInfo, key: &ObjectRef, driven: &Driven) {
     ended.events.iter().for_each(|event| events.publish(&regarding, event));
 }
 
-fn tell(inbox: &Inbox, ended: &Ended) -> Finished {
+/// Logs how a reconcile ended. What is as it was is logged for debugging only: controller, namespace and name are those
+/// of the span.
+fn log_end(inbox: &Inbox, key: &ObjectRef, ended: &Ended) -> Finished {
     if let Some(bug) = &ended.bug {
         count_panic(inbox, bug);
+    }
+    if let Some(ReadyChange { status, reason, message, previous_status, previous_reason }) = &ended.ready {
+        tracing::info!(status, reason, previous_status, previous_reason, "Ready changed: {message}");
     }
     let path = ended.path.join(" -> ");
     match &ended.verdict {
         Verdict::Gone => {
+            inbox.waits.end(key);
             tracing::debug!("the parent is gone");
             Finished::Gone
         }
@@ -126,11 +132,18 @@ fn tell(inbox: &Inbox, ended: &Ended) -> Finished {
             Finished::Done { requeue_after: None }
         }
         Verdict::Done { requeue_after } => {
-            tracing::debug!(path, "done");
+            if inbox.waits.end(key) {
+                tracing::info!(path, "done, after a wait");
+            }
+            tracing::debug!(path, ?requeue_after, "done");
             Finished::Done { requeue_after: *requeue_after }
         }
         Verdict::Requeue { after, reason } => {
-            tracing::info!(path, reason, ?after, "waits");
+            // Parents with conditions show it, and its change was logged above.
+            if !inbox.controller.declaration().keeps_status() && inbox.waits.begin(key, reason) {
+                tracing::info!(path, reason, ?after, "waits");
+            }
+            tracing::debug!(path, reason, ?after, "requeued");
             Finished::Requeue { after: *after }
         }
         Verdict::Conflict { reason, message } if reason == CONTESTED => {
@@ -158,3 +171,6 @@ fn count_panic(inbox: &Inbox, bug: &Bug) {
         inbox.metrics.panicked();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,6 +17,24 @@ pub struct Ended {
     pub bug: Option<Bug>,
     /// Events to publish about the parent.
     pub events: Vec<Event>,
+    /// How the parent's Ready condition changed with this run. `None` if status and reason are as they were, and for
+    /// parents that have no room for conditions.
+    pub ready: Option<ReadyChange>,
+}
+
+/// A change of the parent's Ready condition, of its status or of its reason.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ReadyChange {
+    /// `True` or `False`.
+    pub status: &'static str,
+    /// CamelCase.
+    pub reason: String,
+    /// For people.
+    pub message: String,
+    /// The status before; `Unknown` if there was none.
+    pub previous_status: String,
+    /// The reason before; empty if there was none.
+    pub previous_reason: String,
 }
 
 /// What the driver should do after a reconcile.

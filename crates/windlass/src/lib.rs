@@ -88,7 +88,7 @@ pub use declaration::{
     CONTROLLER_LABEL, Cause, Declaration, OWNER_ANNOTATION, OWNER_LABEL, OutputKind, SUSPEND_ANNOTATION,
     Trigger, Watch, Watching, only_metadata, owner_label, watching, watching_metadata,
 };
-pub use ended::{Ended, Event, Verdict};
+pub use ended::{Ended, Event, ReadyChange, Verdict};
 pub use kind::{Kind, KindInfo, ObjectRef, from_value, to_value};
 pub use kube_core::metadata::PartialObjectMeta;
 pub use machine::{Controller, Finalizer, Machine};

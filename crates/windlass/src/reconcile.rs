@@ -205,7 +205,7 @@ async fn finalize(controller: &Controller, mut ledger: Ledger) -> Result<Ended, 
     let parent = ledger.parent.clone();
     let others: Vec<&str> = object::finalizers(&parent).filter(|finalizer| *finalizer != ours).collect();
     ledger.write_finalizers(others).await?;
-    Ok(Ended { verdict: run.end.verdict(), path: run.path(), bug: None, events: run.events })
+    Ok(Ended { verdict: run.end.verdict(), path: run.path(), bug: None, events: run.events, ready: None })
 }
 
 /// Brings the inventory up to date. Only a run that came to its end knows what is no longer wanted.
@@ -250,6 +250,6 @@ impl Ended {
     }
 
     fn without_run(verdict: Verdict) -> Self {
-        Ended { verdict, path: Vec::new(), bug: None, events: Vec::new() }
+        Ended { verdict, path: Vec::new(), bug: None, events: Vec::new(), ready: None }
     }
 }

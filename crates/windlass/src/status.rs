@@ -6,7 +6,7 @@ use windlass_model::object;
 use crate::conditions::{self, READY, SUSPENDED, Wanted};
 use crate::contested::CONTESTED;
 use crate::declaration::SUSPEND_ANNOTATION;
-use crate::ended::{Ended, Event, Verdict};
+use crate::ended::{Ended, Event, ReadyChange, Verdict};
 use crate::machine::Controller;
 use crate::outcome::Error;
 use crate::reconcile::{Ledger, is_gone};
@@ -17,11 +17,14 @@ use crate::run::{End, Run};
 /// Writes what a run found out, and says how the reconcile ended.
 pub(crate) async fn conclude(controller: &Controller, ledger: &mut Ledger, mut run: Run) -> Ended {
     ledger.io.enter("(writing the status)");
-    let mut verdict = run.end.verdict();
+    let (mut verdict, mut change) = (run.end.verdict(), None);
     if ledger.declaration.keeps_status() {
         let before = Shown::of(&ledger.parent);
         match write_run(controller, ledger, &run).await {
-            Ok(ready) => run.events.extend(ready_event(&before, &ready)),
+            Ok(ready) => {
+                run.events.extend(ready_event(&before, &ready, &verdict));
+                change = before.change_to(ready);
+            }
             // Deleted in the meantime: there is nobody left to tell.
             Err(error) if is_gone(&error) => verdict = Verdict::Gone,
             Err(error) => verdict = End::failed(error).verdict(),
@@ -31,7 +34,7 @@ pub(crate) async fn conclude(controller: &Controller, ledger: &mut Ledger, mut r
         End::Bug { bug, .. } => Some((**bug).clone()),
         _ => None,
     };
-    Ended { verdict, path: run.path(), bug, events: run.events }
+    Ended { verdict, path: run.path(), bug, events: run.events, ready: change }
 }
 
 /// Says that the controller keeps its hands off.
@@ -137,17 +140,32 @@ impl Shown {
             reason: text("reason").unwrap_or_default(),
         }
     }
+
+    fn change_to(self, ready: Wanted) -> Option<ReadyChange> {
+        let changed = self.status != ready.status || self.reason != ready.reason;
+        changed.then(|| ReadyChange {
+            status: ready.status,
+            reason: ready.reason,
+            message: ready.message,
+            previous_status: self.status,
+            previous_reason: self.reason,
+        })
+    }
 }
 
-/// An Event when Ready changes, or when the reason becomes one that only people can do something about.
-fn ready_event(before: &Shown, ready: &Wanted) -> Option<Event> {
+/// An Event when Ready changes, or when the reason becomes one that only people can do something about. To wait is
+/// ordinary: a warning is for runs that failed.
+fn ready_event(before: &Shown, ready: &Wanted, verdict: &Verdict) -> Option<Event> {
     let newly_contested = ready.reason == CONTESTED && before.reason != CONTESTED;
     if ready.status == before.status && !newly_contested {
         return None;
     }
-    Some(if ready.status == "True" {
-        Event::normal("Ready", ready.message.clone())
-    } else {
-        Event::warning(ready.reason.clone(), ready.message.clone())
+    Some(match verdict {
+        _ if ready.status == "True" => Event::normal("Ready", ready.message.clone()),
+        // That it is not ready although it is done is because of another controller, which says so itself.
+        Verdict::Requeue { .. } | Verdict::Done { .. } => {
+            Event::normal(ready.reason.clone(), ready.message.clone())
+        }
+        _ => Event::warning(ready.reason.clone(), ready.message.clone()),
     })
 }

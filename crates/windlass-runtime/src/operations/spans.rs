@@ -2,6 +2,8 @@
 //!
 //! Logs show their fields with every line within them; with the feature `otel`, a collector of traces gets them too.
 
+use std::hash::{BuildHasher, RandomState};
+
 use tracing::field::Empty;
 use tracing::{Span, info_span};
 use windlass::model::{Request, Response};
@@ -15,13 +17,22 @@ pub fn reconcile(controller: &str, work: &Work) -> Span {
         otel.name = format!("reconcile {controller}"),
         otel.status_code = Empty,
         controller,
-        object = %work.key,
+        namespace = work.key.namespace,
+        name = work.key.name,
+        reconcile_id = reconcile_id(),
         causes = %work.causes,
         due = due(work.due),
         attempt = work.attempt,
         waited_seconds = work.waited.as_secs_f64(),
         result = Empty,
     )
+}
+
+/// Tells the reconciles of all processes apart, in logs and traces.
+fn reconcile_id() -> String {
+    // Each state has keys of its own, drawn at random.
+    let drawn = || RandomState::new().hash_one(());
+    format!("{:016x}{:016x}", drawn(), drawn())
 }
 
 /// Says in the span of a reconcile how it ended.

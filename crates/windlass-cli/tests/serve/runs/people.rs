@@ -126,7 +126,7 @@ async fn used(server: Server) {
     person.kubectl(&["patch", "webapp", "shop", "--type=merge", "-p", patch]);
     person.kubectl(&["wait", "--for=condition=Ready=false", "webapp/shop", "--timeout=120s"]);
     shows_columns(&person, "False", "SecretMissing");
-    shows_event(&person, "Warning", "SecretMissing").await;
+    shows_event(&person, "Normal", "SecretMissing").await;
     let secret = "{apiVersion: v1, kind: Secret, metadata: {name: database, labels: {example.windlass.dev/web-app: shop}}}";
     person.kubectl(&["apply", "-f", &person.file("secret.yaml", secret)]);
     person.kubectl(&["wait", "--for=condition=Ready", "webapp/shop", "--timeout=120s"]);

@@ -128,7 +128,8 @@ async fn a_collector_receives_a_reconcile_with_its_states_and_requests() {
     assert_eq!((&state.trace_id, &request.trace_id), (&root.trace_id, &root.trace_id));
     for (key, value) in [
         ("controller", "pair"),
-        ("object", "default/a"),
+        ("namespace", "default"),
+        ("name", "a"),
         ("causes", "ConfigMap default/a-cm1"),
         ("attempt", "2"),
         ("result", "failed"),

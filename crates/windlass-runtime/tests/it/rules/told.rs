@@ -36,6 +36,9 @@ async fn events_are_told_once(cluster: &Cluster) {
     eventually("it is tried again", async || rig.sum_of("workqueue_retries_total") >= 3).await;
     let expected = ["Normal Rang", "Normal Ready", "Warning Broken"];
     eventually("a warning", async || events(cluster, "a").await == expected).await;
+    create(cluster, "b", "wait").await;
+    until_ready_is(cluster, "b", "False WaitingForRain").await;
+    eventually("to wait is ordinary", async || events(cluster, "b").await == ["Normal WaitingForRain"]).await;
     rig.running.stop().await;
 }
 
