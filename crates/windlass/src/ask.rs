@@ -85,7 +85,9 @@ impl Ask {
                 let (service, message) = (service.clone(), message.to_owned());
                 Answer::Call(Err(CallError::Unavailable { service, message }))
             }
-            Ask::Now => unreachable!("to tell the time changes nothing, so nobody holds it back"),
+            Ask::Now | Ask::Random { .. } => {
+                unreachable!("the time and random values change nothing, so nobody holds them back")
+            }
             Ask::Api { .. } => {
                 assert!(code >= 400, "what is held back has failed: {code}");
                 Answer::Api(Response::status(Status::failure(code, reason, message)))
