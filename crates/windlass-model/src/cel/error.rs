@@ -79,7 +79,7 @@ enum Kind {
 
 impl EvalError {
     /// An operation failed: `no such key: a`, `division by zero`.
-    pub(super) fn failed(message: impl Into<String>) -> Self {
+    pub(crate) fn failed(message: impl Into<String>) -> Self {
         EvalError { kind: Kind::Failed, message: message.into() }
     }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::ast::{Access, Binary, Call, Expr, Macro, MacroKind, MapEntry, Node};
 use super::budget::Budget;
+use super::environment::Scope;
 use super::error::EvalError;
 use super::library::{Arguments, Outcome, lists};
 use super::operators;
@@ -15,8 +16,12 @@ use super::value::{Key, Text, Value};
 
 /// One evaluation: the caller's variables, those of the macros around, and the budget.
 pub(super) struct Machine<'e, 'a> {
+    /// The names of the caller's variables.
+    pub(super) names: &'e [Box<str>],
     pub(super) globals: Vec<Option<Value<'a>>>,
     pub(super) locals: Vec<Value<'a>>,
+    /// Where variables are found that have no value yet.
+    pub(super) scope: Option<&'e dyn Scope<'a>>,
     pub(super) budget: &'e mut Budget,
 }
 
@@ -31,8 +36,7 @@ impl<'a> Machine<'_, 'a> {
             Node::Name(name) => Err(EvalError::failed(format!("no such attribute: {name}"))),
             Node::Global(index) => {
                 self.budget.charge(1)?;
-                let value = self.globals.get(*index).and_then(Option::as_ref);
-                value.cloned().ok_or_else(|| EvalError::failed("no such attribute"))
+                self.global(*index)
             }
             Node::Local(index) => {
                 self.budget.charge(1)?;
@@ -54,6 +58,15 @@ impl<'a> Machine<'_, 'a> {
             Node::Map(entries) => self.map(entries),
             Node::Macro(expanded) => self.expand(expanded),
         }
+    }
+
+    /// The value of a variable of the caller.
+    fn global(&mut self, index: usize) -> Outcome<'a> {
+        if let Some(Some(value)) = self.globals.get(index) {
+            return Ok(value.clone());
+        }
+        let found = self.scope.zip(self.names.get(index)).and_then(|(scope, name)| scope.value(name));
+        found.unwrap_or_else(|| Err(EvalError::failed("no such attribute")))
     }
 
     /// The start of a path: whatever is not a path itself costs one more.
@@ -131,7 +144,12 @@ impl<'a> Machine<'_, 'a> {
             values.push(self.eval(argument)?);
         }
         let native = call.native.ok_or_else(EvalError::no_overload)?;
-        native(&mut Arguments { values: &values, budget: self.budget, regex: call.regex.as_ref() })
+        native(&mut Arguments {
+            values: &values,
+            budget: self.budget,
+            regex: call.regex.as_ref(),
+            scope: self.scope,
+        })
     }
 
     /// `a.or(b)` and `a.orValue(b)`, which evaluate `b` only if they need it.

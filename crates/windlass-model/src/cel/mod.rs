@@ -17,6 +17,8 @@
 mod ast;
 mod budget;
 mod check;
+mod declared;
+mod environment;
 mod error;
 mod estimate;
 mod eval;
@@ -42,13 +44,16 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 pub use budget::{Budget, PER_CALL_LIMIT, RUNTIME_COST_BUDGET};
+pub(crate) use environment::{Declarations, Scope, named_type};
 pub use error::{CompileError, EvalError};
 pub(crate) use estimate::max_cardinality;
+pub(crate) use library::Opaque;
 pub use value::{List, Map, Text, Value};
 
 use ast::{Expr, Node};
 use eval::Machine;
-use types::Type;
+pub(crate) use parser::is_reserved;
+pub(crate) use types::Type;
 
 use crate::schema::Schema;
 
@@ -85,24 +90,8 @@ impl Program {
     /// Syntax errors, unknown names and functions, wrong numbers of arguments, and operators that do not
     /// take the types they are certain to meet.
     pub fn compile(source: &str, variables: &[&str]) -> Result<Program, CompileError> {
-        let fail = |issues| Err(CompileError::new(source, issues));
-        let mut root = match parser::parse(source) {
-            Ok(root) => *root,
-            Err(issue) => return fail(vec![*issue]),
-        };
-        let variables: Arc<[Box<str>]> = variables.iter().map(|name| Box::from(*name)).collect();
-        let unresolved = resolve::resolve(&mut root, &variables);
-        if !unresolved.is_empty() {
-            return fail(unresolved);
-        }
-        let (_, mut issues) = check::check(&root, vec![Type::Open; variables.len()]);
-        if issues.is_empty() {
-            issues = resolve::fold(&mut root);
-        }
-        if !issues.is_empty() {
-            return fail(issues);
-        }
-        Ok(Program { source: source.into(), variables, root: Arc::new(root) })
+        let names = variables.iter().map(|name| Box::from(*name)).collect();
+        environment::compile(source, &Untyped(variables), names).map(|(program, _)| program)
     }
 
     /// The text it was compiled from.
@@ -128,7 +117,7 @@ impl Program {
         let bound =
             |name: &str| bindings.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
         let globals = self.variables.iter().map(|name| bound(name)).collect();
-        Machine { globals, locals: Vec::new(), budget }.eval(&self.root)
+        Machine { names: &self.variables, globals, locals: Vec::new(), scope: None, budget }.eval(&self.root)
     }
 
     /// Checks a rule against the schema it stands in: every field it selects must be known there, and
@@ -167,6 +156,15 @@ impl Program {
             _ => Type::Dynamic,
         };
         self.variables.iter().map(|name| of(name)).collect()
+    }
+}
+
+/// Variables of which only the names are known.
+struct Untyped<'a>(&'a [&'a str]);
+
+impl Declarations for Untyped<'_> {
+    fn type_of(&self, name: &str) -> Option<Type<'static>> {
+        self.0.contains(&name).then_some(Type::Open)
     }
 }
 

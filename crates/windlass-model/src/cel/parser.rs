@@ -39,7 +39,7 @@ const RESERVED: &[&str] = &[
 const STARTERS: &str = "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
 
 /// Whether a property of this name needs escaping to be selected.
-pub(super) fn is_reserved(name: &str) -> bool {
+pub(crate) fn is_reserved(name: &str) -> bool {
     RESERVED.contains(&name)
 }
 

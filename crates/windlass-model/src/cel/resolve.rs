@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::ast::{Access, Call, Expr, Node};
 use super::budget::Budget;
+use super::environment::Declarations;
 use super::error::Issue;
 use super::eval::Machine;
 use super::library::{self, convert, regex};
@@ -28,15 +29,21 @@ const TYPES: &[&str] = &[
     "uint",
 ];
 
-/// Resolves all names below an expression, and reports those that mean nothing.
-pub(super) fn resolve(expr: &mut Expr, variables: &[Box<str>]) -> Vec<Issue> {
-    let mut resolver = Resolver { variables, locals: Vec::new(), issues: Vec::new() };
+/// Resolves all names below an expression, and reports those that mean nothing. Variables that are used and not among
+/// `variables` yet are added to them.
+pub(super) fn resolve(
+    expr: &mut Expr,
+    declarations: &dyn Declarations,
+    variables: &mut Vec<Box<str>>,
+) -> Vec<Issue> {
+    let mut resolver = Resolver { declarations, variables, locals: Vec::new(), issues: Vec::new() };
     resolver.visit(expr);
     resolver.issues
 }
 
 struct Resolver<'v> {
-    variables: &'v [Box<str>],
+    declarations: &'v dyn Declarations,
+    variables: &'v mut Vec<Box<str>>,
     locals: Vec<Arc<str>>,
     issues: Vec<Issue>,
 }
@@ -47,11 +54,26 @@ impl Resolver<'_> {
     }
 
     /// The innermost variable of a name: of a macro, or of the caller.
-    fn variable(&self, name: &str) -> Option<Node> {
-        if let Some(index) = self.locals.iter().rposition(|local| **local == *name) {
-            return Some(Node::Local(index));
+    fn variable(&mut self, name: &str) -> Option<Node> {
+        match self.locals.iter().rposition(|local| **local == *name) {
+            Some(index) => Some(Node::Local(index)),
+            None => self.global(name).map(Node::Global),
         }
-        self.variables.iter().position(|variable| **variable == *name).map(Node::Global)
+    }
+
+    /// A variable of the caller.
+    fn global(&mut self, name: &str) -> Option<usize> {
+        if let Some(index) = self.variables.iter().position(|variable| **variable == *name) {
+            return Some(index);
+        }
+        self.declarations.type_of(name)?;
+        self.variables.push(name.into());
+        Some(self.variables.len() - 1)
+    }
+
+    /// Whether a variable of this name is there.
+    fn is_variable(&self, name: &str) -> bool {
+        self.locals.iter().any(|local| **local == *name) || self.declarations.type_of(name).is_some()
     }
 
     fn visit(&mut self, expr: &mut Expr) {
@@ -60,6 +82,10 @@ impl Resolver<'_> {
         {
             let known = TYPES.iter().find(|known| **known == name).copied().unwrap_or("type");
             expr.node = Node::Literal(Value::Type(known));
+            return;
+        }
+        if let Some(qualified) = self.qualified(expr) {
+            expr.node = qualified;
             return;
         }
         match &mut expr.node {
@@ -104,11 +130,27 @@ impl Resolver<'_> {
         }
     }
 
+    /// A variable whose name has dots (`variables.limit`), unless a variable of a macro hides its first part. One
+    /// that is declared is also present.
+    fn qualified(&mut self, expr: &Expr) -> Option<Node> {
+        let Node::Select { operand, field, mode } = &expr.node else { return None };
+        let name = format!("{}.{field}", operand.dotted_name()?);
+        let first = name.split('.').next().unwrap_or("");
+        if self.locals.iter().any(|local| **local == *first) {
+            return None;
+        }
+        match mode {
+            Access::Plain => self.global(&name).map(Node::Global),
+            Access::Presence => self.is_variable(&name).then_some(Node::Literal(Value::Bool(true))),
+            Access::Optional => None,
+        }
+    }
+
     /// A dotted name is a type only if no variable hides its first part.
     fn is_type(&self, expr: &Expr, name: &str) -> bool {
         let plain = matches!(expr.node, Node::Name(_) | Node::Select { mode: Access::Plain, .. });
         let first = name.split('.').next().unwrap_or("");
-        plain && TYPES.contains(&name) && self.variable(first).is_none()
+        plain && TYPES.contains(&name) && !self.is_variable(first)
     }
 
     fn visit_call(&mut self, call: &mut Call, offset: usize) {
@@ -192,7 +234,8 @@ fn fold_into(expr: &mut Expr, issues: &mut Vec<Issue>) {
     };
     if constant {
         let mut budget = Budget::default();
-        let mut machine = Machine { globals: Vec::new(), locals: Vec::new(), budget: &mut budget };
+        let mut machine =
+            Machine { names: &[], globals: Vec::new(), locals: Vec::new(), scope: None, budget: &mut budget };
         match machine.eval(expr) {
             Ok(value) => expr.constant = Some(value),
             Err(error) => issues.push(constant_issue(expr, error.to_string())),

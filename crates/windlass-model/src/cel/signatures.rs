@@ -5,7 +5,8 @@
 
 use std::rc::Rc;
 
-use super::types::Type;
+use super::declared;
+use super::types::{Object, Type};
 
 /// The signatures of a name.
 pub(super) fn of(name: &str) -> impl Iterator<Item = &'static str> {
@@ -151,6 +152,14 @@ const SIGNATURES: &[(&str, &str)] = &[
         "format.dns1123Label format.dns1123Subdomain format.dns1035Label format.qualifiedName format.dns1123LabelPrefix format.dns1123SubdomainPrefix format.dns1035LabelPrefix format.labelValue format.uri format.uuid format.byte format.date format.datetime",
         "() kubernetes.NamedFormat",
     ),
+    ("path", "Authorizer.(string) PathCheck"),
+    ("group", "Authorizer.(string) GroupCheck"),
+    ("serviceAccount", "Authorizer.(string, string) Authorizer"),
+    ("resource", "GroupCheck.(string) ResourceCheck"),
+    ("subresource namespace name fieldSelector labelSelector", "ResourceCheck.(string) ResourceCheck"),
+    ("check", "PathCheck.(string) Decision; ResourceCheck.(string) Decision"),
+    ("errored allowed", "Decision.() bool"),
+    ("error reason", "Decision.() string"),
 ];
 
 /// Reads one signature; `None` would mean that the table above has a mistake.
@@ -182,7 +191,8 @@ fn split_arguments(text: &str) -> Vec<&str> {
     parts.map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
-fn parse_type(text: &str) -> Option<Type<'static>> {
+/// Reads one type.
+pub(super) fn parse_type(text: &str) -> Option<Type<'static>> {
     if let Some((name, inner)) = text.split_once('<') {
         let inner = inner.strip_suffix('>')?;
         let mut arguments = split_arguments(inner).into_iter().map(|part| parse_type(part).map(Rc::new));
@@ -212,7 +222,12 @@ fn parse_type(text: &str) -> Option<Type<'static>> {
         "kubernetes.NamedFormat" => Type::Opaque("kubernetes.NamedFormat"),
         "net.IP" => Type::Opaque("net.IP"),
         "net.CIDR" => Type::Opaque("net.CIDR"),
-        _ => return None,
+        "Authorizer" => Type::Opaque("kubernetes.authorization.Authorizer"),
+        "PathCheck" => Type::Opaque("kubernetes.authorization.PathCheck"),
+        "GroupCheck" => Type::Opaque("kubernetes.authorization.GroupCheck"),
+        "ResourceCheck" => Type::Opaque("kubernetes.authorization.ResourceCheck"),
+        "Decision" => Type::Opaque("kubernetes.authorization.Decision"),
+        other => Type::Object(Object::Declared(declared::find(other)?)),
     })
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::rc::Rc;
 
+use super::declared::DeclaredType;
 use super::json::escape;
 use super::parser::is_reserved;
 use crate::schema::{Schema, Shape};
@@ -12,7 +13,7 @@ const MAX_PARTS: usize = 128;
 
 /// A type, as far as it is known before the expression runs.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Type<'s> {
+pub(crate) enum Type<'s> {
     /// Known only when the expression runs.
     Dynamic,
     /// Not settled yet: the items of `[]`, or a variable without a schema.
@@ -40,13 +41,15 @@ pub(super) enum Type<'s> {
 
 /// An object with known fields; that of a resource has the fields of every resource.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Object<'s> {
+pub(crate) enum Object<'s> {
     Fields {
         schema: &'s Schema,
         resource: bool,
     },
     /// `metadata` of a resource: rules see two of its fields.
     Metadata,
+    /// An object with a name and fields of its own.
+    Declared(&'static DeclaredType),
 }
 
 impl PartialEq for Object<'_> {
@@ -54,6 +57,7 @@ impl PartialEq for Object<'_> {
         match (self, other) {
             (Object::Fields { schema: a, .. }, Object::Fields { schema: b, .. }) => std::ptr::eq(*a, *b),
             (Object::Metadata, Object::Metadata) => true,
+            (Object::Declared(a), Object::Declared(b)) => a.name == b.name,
             _ => false,
         }
     }
@@ -64,6 +68,7 @@ impl<'s> Object<'s> {
     pub(super) fn field(self, name: &str) -> Option<Type<'s>> {
         match self {
             Object::Metadata => matches!(name, "name" | "generateName").then_some(Type::String),
+            Object::Declared(declared) => declared.field(name),
             Object::Fields { resource: true, .. } if matches!(name, "apiVersion" | "kind") => {
                 Some(Type::String)
             }
@@ -127,6 +132,36 @@ impl<'s> Type<'s> {
         count(self, MAX_PARTS).is_none()
     }
 
+    /// The type in the notation of the result of an expression, which names some types by their messages.
+    pub(crate) fn as_result(&self) -> String {
+        match self {
+            Type::List(item) => format!("list({})", item.as_result()),
+            Type::Map(key, value) => format!("map({}, {})", key.as_result(), value.as_result()),
+            Type::Optional(inner) => format!("optional_type({})", inner.as_result()),
+            Type::Meta(inner) => format!("type({})", inner.as_result()),
+            Type::Object(_) => self.to_string(),
+            other => other.runtime_name().to_owned(),
+        }
+    }
+
+    /// The type as a variable of a policy keeps it: what has no plain name is dynamic.
+    pub(crate) fn of_variable(&self) -> Type<'static> {
+        match self {
+            Type::Null => Type::Null,
+            Type::Bool => Type::Bool,
+            Type::Int => Type::Int,
+            Type::Uint => Type::Uint,
+            Type::Double => Type::Double,
+            Type::String => Type::String,
+            Type::Bytes => Type::Bytes,
+            Type::Timestamp => Type::Timestamp,
+            Type::Duration => Type::Duration,
+            Type::List(item) => Type::List(Rc::new(item.of_variable())),
+            Type::Map(key, value) => Type::Map(Rc::new(key.of_variable()), Rc::new(value.of_variable())),
+            _ => Type::Dynamic,
+        }
+    }
+
     /// The name that values of the type report when formatted.
     pub(super) fn runtime_name(&self) -> &'static str {
         match self {
@@ -158,6 +193,7 @@ impl fmt::Display for Type<'_> {
             Type::Duration => f.write_str("duration"),
             Type::List(item) => write!(f, "list({item})"),
             Type::Map(key, value) => write!(f, "map({key}, {value})"),
+            Type::Object(Object::Declared(declared)) => f.write_str(declared.name),
             Type::Object(_) => f.write_str("object"),
             Type::Meta(inner) => write!(f, "type({inner})"),
             Type::Optional(inner) => write!(f, "optional_type({inner})"),

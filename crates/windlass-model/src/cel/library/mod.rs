@@ -1,5 +1,6 @@
 //! The functions that Kubernetes 1.35 offers to expressions, one file per library.
 
+mod authorization;
 pub(super) mod convert;
 mod format;
 pub(super) mod format_string;
@@ -18,8 +19,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::budget::Budget;
+use super::environment::Scope;
 use super::error::EvalError;
 use super::value::{List, Text, Value};
+use crate::authentication::User;
+use crate::authorization::ResourceAttributes;
 
 /// What a function returns.
 pub(super) type Outcome<'a> = Result<Value<'a>, EvalError>;
@@ -30,7 +34,8 @@ pub(super) type Native = for<'c, 'a> fn(&mut Arguments<'c, 'a>) -> Outcome<'a>;
 /// Functions and the names they go by.
 type Table = &'static [(&'static str, Native)];
 
-const TABLES: [Table; 13] = [
+const TABLES: [Table; 14] = [
+    authorization::FUNCTIONS,
     convert::FUNCTIONS,
     format::FUNCTIONS,
     format_string::FUNCTIONS,
@@ -64,6 +69,8 @@ pub(super) struct Arguments<'c, 'a> {
     pub(super) budget: &'c mut Budget,
     /// The compiled pattern, where it is a literal.
     pub(super) regex: Option<&'c Arc<::regex::Regex>>,
+    /// Who decides about permissions, where the expression may ask.
+    pub(super) scope: Option<&'c dyn Scope<'a>>,
 }
 
 impl<'a> Arguments<'_, 'a> {
@@ -128,6 +135,20 @@ pub enum Opaque {
     Semver(semver::Semver),
     /// A named format.
     Format(&'static format::NamedFormat),
+    /// A step of asking for a permission.
+    Authorization(authorization::Inquiry),
+}
+
+impl Opaque {
+    /// The `authorizer` of a policy: whoever made the request.
+    pub(crate) fn authorizer(user: Arc<User>) -> Self {
+        Opaque::Authorization(authorization::Inquiry::of(user))
+    }
+
+    /// The `authorizer.requestResource` of a policy: what the request itself is about.
+    pub(crate) fn request_resource(user: Arc<User>, wanted: ResourceAttributes) -> Self {
+        Opaque::Authorization(authorization::Inquiry::about(user, wanted))
+    }
 }
 
 impl Opaque {
@@ -139,6 +160,7 @@ impl Opaque {
             Opaque::Url(_) => "kubernetes.URL",
             Opaque::Semver(_) => "kubernetes.Semver",
             Opaque::Format(_) => "kubernetes.NamedFormat",
+            Opaque::Authorization(inquiry) => inquiry.type_name(),
         }
     }
 
@@ -175,6 +197,7 @@ impl fmt::Display for Opaque {
             Opaque::Url(url) => url.fmt(f),
             Opaque::Semver(version) => version.fmt(f),
             Opaque::Format(format) => f.write_str(format.name),
+            Opaque::Authorization(inquiry) => f.write_str(inquiry.type_name()),
         }
     }
 }
