@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use crate::request::{Request, ResourceId, Verb};
 use crate::response::Response;
 use crate::status::{Reason, Status};
-use crate::store::{Change, MemoryStore};
+use crate::store::{Change, Key, MemoryStore};
 use crate::time::Timestamp;
 use crate::types::Types;
 use crate::verbs::{self, Effect};
-use crate::{crd, definitions, gc, namespaces, protection};
+use crate::{crd, definitions, gc, namespaces, policies, protection};
 
 /// The namespaces that every cluster has.
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
@@ -189,14 +189,25 @@ fn refusal(definition: &Value) -> String {
     messages.filter_map(|condition| condition["message"].as_str()).collect::<Vec<_>>().join("; ")
 }
 
-/// The types that are served after some changes; `None` if they stay the same.
+/// Whether an object says something about what is served or admitted: a definition, an admission policy or its
+/// binding.
+pub fn shapes_types(key: &Key) -> bool {
+    &*key.group == definitions::GROUP && &*key.plural == definitions::PLURAL || policies::concerns(key)
+}
+
+/// The types and policies that hold after some changes; `None` if they stay the same.
 ///
-/// A definition's types are served from when it is established until it is gone.
+/// A definition's types are served from when it is established until it is gone. A policy is evaluated from when it
+/// is bound.
 pub fn types_after(types: &Types, changes: &[Change]) -> Option<Types> {
     let definitions = changes.iter().filter(|change| {
         &*change.key.group == definitions::GROUP && &*change.key.plural == definitions::PLURAL
     });
-    let mut after: Option<Types> = None;
+    let mut after = types.policies().after(changes).map(|policies| {
+        let mut after = types.clone();
+        after.set_policies(policies);
+        after
+    });
     for change in definitions {
         let made_by = |definition: &Option<Arc<Value>>| {
             let established = definition.as_ref().filter(|found| definitions::is_established(found));

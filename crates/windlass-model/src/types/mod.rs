@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::object;
+use crate::policies::Policies;
 use crate::request::ResourceId;
 use crate::schema::Schema;
 use reading::Reading;
@@ -183,10 +184,11 @@ pub struct Column {
     pub json_path: String,
 }
 
-/// The types that an API serves. Cloning shares them.
+/// The types that an API serves, and the policies that writes to them must keep. Cloning shares them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Types {
     by_resource: Arc<BTreeMap<ResourceId, Arc<TypeInfo>>>,
+    policies: Arc<Policies>,
 }
 
 impl Types {
@@ -229,7 +231,17 @@ impl Types {
         versions().find(|info| info.storage_version == info.resource.version).or_else(|| versions().next())
     }
 
-    /// Whether the two are one and the same; types that are merely equal may not be.
+    /// The admission policies.
+    pub fn policies(&self) -> &Policies {
+        &self.policies
+    }
+
+    /// The same types with other policies.
+    pub(crate) fn set_policies(&mut self, policies: Policies) {
+        self.policies = Arc::new(policies);
+    }
+
+    /// Whether the two are one and the same, whatever the policies; types that are merely equal may not be.
     pub fn is_same(&self, other: &Types) -> bool {
         Arc::ptr_eq(&self.by_resource, &other.by_resource)
     }

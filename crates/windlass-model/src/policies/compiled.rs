@@ -1,0 +1,143 @@
+//! Policies and bindings as they are evaluated.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::cel::Program;
+use crate::field::FieldPath;
+use crate::selector::{LabelSelector, from_label_selector_object};
+use crate::status::Reason;
+
+use super::expression::{Expression, Purpose, Variables, compile, qualified};
+use super::matching::Matching;
+use super::{items, name_of, text};
+
+/// A ValidatingAdmissionPolicy.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Policy {
+    pub(super) name: Box<str>,
+    /// Whether an expression that cannot be evaluated refuses the request.
+    pub(super) fails_closed: bool,
+    /// `apiVersion` and `kind` of its parameters.
+    pub(super) param_kind: Option<(Box<str>, Box<str>)>,
+    pub(super) constraints: Matching,
+    pub(super) conditions: Vec<Expression>,
+    /// By their qualified names (`variables.limit`).
+    pub(super) variables: BTreeMap<Box<str>, Expression>,
+    pub(super) validations: Vec<Validation>,
+    /// The values of its audit annotations. There is no audit log, but one that fails refuses the request.
+    pub(super) annotations: Vec<Expression>,
+}
+
+/// What must hold.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Validation {
+    pub(super) expression: Expression,
+    pub(super) message: Box<str>,
+    pub(super) message_expression: Option<Program>,
+    pub(super) reason: Reason,
+}
+
+/// A ValidatingAdmissionPolicyBinding.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Binding {
+    pub(super) name: Box<str>,
+    /// The policy that it binds.
+    pub(super) policy: Box<str>,
+    pub(super) param_ref: Option<ParamRef>,
+    /// Absent if it narrows nothing.
+    pub(super) resources: Option<Matching>,
+    pub(super) denies: bool,
+    pub(super) warns: bool,
+}
+
+/// Which parameters a binding gives to its policy.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ParamRef {
+    pub(super) name: Box<str>,
+    pub(super) namespace: Box<str>,
+    pub(super) selector: Option<LabelSelector>,
+    /// Whether the request is refused if there are none.
+    pub(super) required: bool,
+}
+
+impl Policy {
+    /// Compiles a policy.
+    pub(super) fn of(object: &Value) -> Self {
+        let spec = &object["spec"];
+        let kind = &spec["paramKind"];
+        let param_kind =
+            kind.is_object().then(|| (text(kind, "apiVersion").into(), text(kind, "kind").into()));
+        let mut declared = Variables::new(param_kind.is_some());
+        let mut variables = BTreeMap::new();
+        for variable in items(spec, "variables") {
+            let (name, source) = (text(variable, "name"), text(variable, "expression"));
+            let program = declared.declare(name, source);
+            variables.insert(qualified(name), Expression { source: source.into(), program });
+        }
+        let all = |list: &str, field: &str, purpose: Purpose| -> Vec<Expression> {
+            items(spec, list).map(|item| Expression::of(item, field, purpose, &declared)).collect()
+        };
+        Policy {
+            name: name_of(object),
+            fails_closed: text(spec, "failurePolicy") != "Ignore",
+            param_kind,
+            constraints: Matching::of(&spec["matchConstraints"]),
+            conditions: all("matchConditions", "expression", Purpose::MatchCondition),
+            variables,
+            validations: items(spec, "validations").map(|it| Validation::of(it, &declared)).collect(),
+            annotations: all("auditAnnotations", "valueExpression", Purpose::Annotation),
+        }
+    }
+}
+
+impl Validation {
+    fn of(object: &Value, variables: &Variables) -> Self {
+        let message = text(object, "messageExpression");
+        let compiled =
+            (!message.trim().is_empty()).then(|| compile(message, Purpose::Message, variables).ok());
+        let compiled = compiled.flatten();
+        Validation {
+            expression: Expression::of(object, "expression", Purpose::Validation, variables),
+            message: text(object, "message").trim().into(),
+            message_expression: compiled.map(|(program, _)| program),
+            reason: match text(object, "reason") {
+                "Forbidden" => Reason::Forbidden,
+                "Unauthorized" => Reason::Unauthorized,
+                "RequestEntityTooLarge" => Reason::RequestEntityTooLarge,
+                _ => Reason::Invalid,
+            },
+        }
+    }
+}
+
+impl Binding {
+    /// Reads a binding.
+    pub(super) fn of(object: &Value) -> Self {
+        let spec = &object["spec"];
+        let has = |action: &str| items(spec, "validationActions").any(|known| known == action);
+        let (resources, param_ref) = (&spec["matchResources"], &spec["paramRef"]);
+        Binding {
+            name: name_of(object),
+            policy: text(spec, "policyName").into(),
+            param_ref: param_ref.is_object().then(|| ParamRef::of(param_ref)),
+            resources: resources.is_object().then(|| Matching::of(resources)),
+            denies: has("Deny"),
+            warns: has("Warn"),
+        }
+    }
+}
+
+impl ParamRef {
+    fn of(object: &Value) -> Self {
+        let selector = &object["selector"];
+        let read = || from_label_selector_object(selector, &FieldPath::root()).ok();
+        ParamRef {
+            name: text(object, "name").into(),
+            namespace: text(object, "namespace").into(),
+            selector: if selector.is_object() { read() } else { None },
+            required: text(object, "parameterNotFoundAction") == "Deny",
+        }
+    }
+}

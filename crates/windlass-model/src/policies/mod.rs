@@ -1,0 +1,116 @@
+//! ValidatingAdmissionPolicies: compiled when they are written, evaluated on every write that they match.
+//!
+//! [`Policies`] is a part of [`Types`](crate::Types), since it changes as seldom and is needed as often: a request to an API
+//! without policies costs a look at an empty list. The verbs describe a write as a [`Review`] and [`admit`] it.
+
+mod compiled;
+mod decision;
+mod dispatch;
+mod expression;
+mod matching;
+mod parameters;
+mod review;
+mod scope;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::object;
+use crate::store::{Change, Key};
+
+pub(crate) use dispatch::admit;
+pub(crate) use expression::{Purpose, Variables, compile};
+pub(crate) use review::{Kind, Operation, Review};
+
+use compiled::{Binding, Policy};
+
+/// The group of policies and bindings.
+pub const GROUP: &str = "admissionregistration.k8s.io";
+/// The resource of policies.
+pub const POLICIES: &str = "validatingadmissionpolicies";
+/// The resource of bindings.
+pub const BINDINGS: &str = "validatingadmissionpolicybindings";
+
+/// All policies and bindings that there are, ready to be evaluated.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Policies {
+    policies: BTreeMap<Box<str>, Arc<Policy>>,
+    bindings: BTreeMap<Box<str>, Arc<Binding>>,
+    /// The policies that are bound, in the order of their names.
+    hooks: Vec<Hook>,
+}
+
+/// A policy with its bindings.
+#[derive(Clone, Debug, PartialEq)]
+struct Hook {
+    policy: Arc<Policy>,
+    bindings: Vec<Arc<Binding>>,
+}
+
+/// Whether an object is a policy or a binding.
+pub fn concerns(key: &Key) -> bool {
+    &*key.group == GROUP && matches!(&*key.plural, POLICIES | BINDINGS)
+}
+
+impl Policies {
+    /// Whether no policy is bound, so that nothing has to be evaluated.
+    pub fn is_empty(&self) -> bool {
+        self.hooks.is_empty()
+    }
+
+    /// The policies after some changes; `None` if they stay the same.
+    pub(crate) fn after(&self, changes: &[Change]) -> Option<Policies> {
+        let mut after: Option<Policies> = None;
+        for change in changes.iter().filter(|change| concerns(&change.key)) {
+            let spec = |object: &Option<Arc<serde_json::Value>>| object.as_ref().map(|it| it["spec"].clone());
+            // A policy's metadata and status say nothing about what it admits.
+            if spec(&change.before) == spec(&change.after) {
+                continue;
+            }
+            after.get_or_insert_with(|| self.clone()).commit(change);
+        }
+        if let Some(after) = &mut after {
+            after.bind();
+        }
+        after
+    }
+
+    fn commit(&mut self, change: &Change) {
+        let name: Box<str> = change.key.name.as_ref().into();
+        match (&*change.key.plural, &change.after) {
+            (POLICIES, Some(policy)) => drop(self.policies.insert(name, Arc::new(Policy::of(policy)))),
+            (POLICIES, None) => drop(self.policies.remove(&name)),
+            (_, Some(binding)) => drop(self.bindings.insert(name, Arc::new(Binding::of(binding)))),
+            (_, None) => drop(self.bindings.remove(&name)),
+        }
+    }
+
+    /// Finds the bindings of each policy. One without a policy waits for it.
+    fn bind(&mut self) {
+        let of = |policy: &Arc<Policy>| {
+            let bindings = self.bindings.values().filter(|binding| binding.policy == policy.name);
+            Hook { policy: Arc::clone(policy), bindings: bindings.cloned().collect() }
+        };
+        self.hooks = self.policies.values().map(of).filter(|hook| !hook.bindings.is_empty()).collect();
+    }
+}
+
+/// The text of a field; empty if it is absent.
+fn text<'a>(object: &'a serde_json::Value, field: &str) -> &'a str {
+    object[field].as_str().unwrap_or_default()
+}
+
+/// The items of a list field; none if it is absent.
+fn items<'a>(object: &'a serde_json::Value, field: &str) -> impl Iterator<Item = &'a serde_json::Value> {
+    object[field].as_array().into_iter().flatten()
+}
+
+/// The texts of a list field.
+fn texts(object: &serde_json::Value, field: &str) -> Vec<Box<str>> {
+    items(object, field).filter_map(|item| item.as_str()).map(Box::from).collect()
+}
+
+/// The name of a policy or binding.
+fn name_of(object: &serde_json::Value) -> Box<str> {
+    object::name(object).into()
+}
