@@ -13,6 +13,7 @@ mod jobs;
 mod networking;
 mod pod_updates;
 mod pods;
+mod policies;
 mod resources;
 mod selectors;
 mod service_addresses;
@@ -136,6 +137,8 @@ fn validate_other(errors: &mut Errors, info: &TypeInfo, new: &Value, old: Option
         "RoleBinding" | "ClusterRoleBinding" => access::check_binding(errors, new, old, info.namespaced),
         "PriorityClass" => cluster::check_priority(errors, new, old),
         "StorageClass" => storage::check_class(errors, new, old),
+        "ValidatingAdmissionPolicy" => policies::check_policy(errors, new),
+        "ValidatingAdmissionPolicyBinding" => policies::check_binding(errors, new),
         _ => {}
     }
 }

@@ -1,15 +1,35 @@
 //! One request, with everything that the rules need to judge it.
 
-use std::sync::Arc;
+use std::cell::RefCell;
+use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
 
+use crate::authentication::User;
+use crate::authorization::Authorizer;
 use crate::field::FieldError;
 use crate::request::{Request, Verb};
 use crate::status::Status;
 use crate::store::{Key, Store};
 use crate::time::Timestamp;
-use crate::types::{Origin, TypeInfo};
+use crate::types::{Origin, TypeInfo, Types};
+
+/// Who makes a request, and who decides what they may do. Admission policies can look at both.
+#[derive(Clone, Copy)]
+pub struct Caller<'a> {
+    /// Who asks.
+    pub user: &'a Arc<User>,
+    /// Who decides about permissions.
+    pub authorizer: Authorizer<'a>,
+}
+
+impl Caller<'static> {
+    /// The API server itself, which may do everything.
+    pub fn system() -> Self {
+        static SYSTEM: LazyLock<Arc<User>> = LazyLock::new(|| Arc::new(User::admin("system:apiserver")));
+        Caller { user: &SYSTEM, authorizer: Authorizer::AlwaysAllow }
+    }
+}
 
 /// A request on its way through the rules.
 pub(super) struct Call<'a, S: Store + ?Sized> {
@@ -21,6 +41,12 @@ pub(super) struct Call<'a, S: Store + ?Sized> {
     pub(super) now: Timestamp,
     /// The request.
     pub(super) request: &'a Request,
+    /// All types, and the policies that writes must keep.
+    pub(super) types: &'a Types,
+    /// Who asks.
+    pub(super) caller: Caller<'a>,
+    /// What the client is warned of, whether or not the request is refused.
+    pub(super) warnings: &'a RefCell<Vec<String>>,
 }
 
 /// What a request has written before, since one request may write several times, also to one object.

@@ -15,7 +15,7 @@ use crate::types::TypeInfo;
 
 use super::call::{Call, Earlier};
 use super::policy::{self, DependentsPolicy};
-use super::{Effect, terminate};
+use super::{Effect, review, terminate};
 
 /// Keeps an object until its blocking dependents are gone.
 pub(crate) const FOREGROUND_FINALIZER: &str = "foregroundDeletion";
@@ -27,11 +27,19 @@ const JOB_WARNING: &str = "child pods are preserved by default when jobs are del
 
 /// Deletes the object that the request names.
 pub(super) fn delete<S: Store + ?Sized>(call: &Call<'_, S>) -> Result<Effect, Status> {
-    let mut effect = delete_stored(call, call.existing()?, Earlier::default())?;
+    let mut effect = delete_stored(call, call.existing()?, Earlier::default(), Review::Needed)?;
     if call.is("batch", "jobs") && call.request.options.propagation.is_none() {
         effect.response.warnings.push(JOB_WARNING.to_owned());
     }
     Ok(effect)
+}
+
+/// Whether admission policies are asked about a deletion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Review {
+    Needed,
+    /// They have been asked about the eviction that leads to it.
+    Done,
 }
 
 /// Deletes one object, after what the same request has written before.
@@ -39,11 +47,15 @@ pub(super) fn delete_stored<S: Store + ?Sized>(
     call: &Call<'_, S>,
     stored: Arc<Value>,
     earlier: Earlier,
+    review: Review,
 ) -> Result<Effect, Status> {
     let plan = match terminate::first_delete(call, &stored)? {
         Some(plan) => plan,
         None => plan(call.info, &stored, &call.request.options, call.now)?,
     };
+    if review == Review::Needed && plan != Plan::Keep {
+        review::deleted(call, &call.view(&stored))?;
+    }
     Ok(carry_out(call, stored, plan, earlier))
 }
 

@@ -7,7 +7,7 @@ use crate::store::Store;
 
 use super::Effect;
 use super::call::{Call, Earlier};
-use super::delete::delete_stored;
+use super::delete::{Review, delete_stored};
 
 /// Deletes each object that the selectors match. As in Kubernetes this is not atomic: a failure
 /// leaves what has been deleted before it deleted.
@@ -20,7 +20,7 @@ pub(super) fn delete_collection<S: Store + ?Sized>(call: &Call<'_, S>) -> Result
     for item in &list.items {
         let Some(stored) = call.store.get(&call.key(object::name(item))) else { continue };
         let earlier = Earlier { writes: changes.len() as u64, version: 0 };
-        match delete_stored(call, stored, earlier) {
+        match delete_stored(call, stored, earlier, Review::Needed) {
             Ok(effect) => changes.extend(effect.changes),
             Err(status) => return Ok(Effect { response: status.into(), changes }),
         }

@@ -13,6 +13,7 @@ mod pods;
 mod policy;
 mod prepare;
 mod question;
+mod review;
 mod scale;
 mod services;
 mod terminate;
@@ -23,6 +24,8 @@ pub(crate) use admission::SYSTEM_CLASSES;
 pub use identity::uid;
 mod write;
 
+use std::cell::RefCell;
+
 use crate::list;
 use crate::request::{Request, Verb};
 use crate::response::{Body, Response};
@@ -32,6 +35,7 @@ use crate::time::Timestamp;
 use crate::types::Types;
 
 use call::Call;
+pub use call::Caller;
 use write::{Part, Written};
 
 pub(crate) use delete::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER};
@@ -48,18 +52,32 @@ pub struct Effect {
     pub changes: Vec<Change>,
 }
 
-/// Judges one request against the objects of a store.
+/// Judges one request against the objects of a store, as a request of the API server itself.
 ///
 /// Nothing is written: the caller commits [`Effect::changes`], all or none, before it answers the
 /// next request. Every input gets an answer; a broken one gets a `Status` that says why.
 pub fn handle<S: Store + ?Sized>(store: &S, types: &Types, now: Timestamp, request: &Request) -> Effect {
+    handle_as(store, types, now, Caller::system(), request)
+}
+
+/// As [`handle`], for a request of somebody. Whether they may make it was decided before; admission policies can
+/// ask who they are.
+pub fn handle_as<S: Store + ?Sized>(
+    store: &S,
+    types: &Types,
+    now: Timestamp,
+    caller: Caller<'_>,
+    request: &Request,
+) -> Effect {
     let binding = pods::binding_of_old(request);
     let request = binding.as_ref().unwrap_or(request);
     let Some(info) = types.get(&request.resource) else {
         return Status::no_such_resource().into();
     };
-    let call = Call { store, info, now, request };
+    let warnings = RefCell::default();
+    let call = Call { store, info, now, request, types, caller, warnings: &warnings };
     let mut effect = route(&call).unwrap_or_else(Effect::from);
+    effect.response.warnings.append(&mut warnings.borrow_mut());
     if let Some(deprecation) = &info.deprecation {
         effect.response.warnings.insert(0, deprecation.clone());
     }

@@ -16,7 +16,8 @@ use super::Effect;
 use super::budgets;
 use super::call::{Call, Earlier};
 use super::create::body_of;
-use super::delete::delete_stored;
+use super::delete::{Review, delete_stored};
+use super::review;
 use super::write::admit_into_namespace;
 
 /// A binding in the form of old clients, which do not name its pod in the path, as all others make it.
@@ -44,6 +45,7 @@ pub(super) fn bind<S: Store + ?Sized>(call: &Call<'_, S>) -> Result<Effect, Stat
             return Err(Status::unclassified(format!("[{}]", shown.join(", "))));
         }
     }
+    review::posted(call, "", "Binding", binding)?;
     let stored = call.existing()?;
     check_binding(call, binding, &stored)?;
     let mut pod = (*stored).clone();
@@ -71,6 +73,7 @@ pub(super) fn evict<S: Store + ?Sized>(call: &Call<'_, S>) -> Result<Effect, Sta
         return Err(Status::bad_request("name in URL does not match name in Eviction object"));
     }
     let stored = call.existing()?;
+    review::posted(call, "policy", "Eviction", eviction)?;
     let mut request = deletion(call.request, &eviction["deleteOptions"]);
     check_preconditions(&request.options.preconditions, &stored)?;
     let charged = budgets::charge(call, &stored)?;
@@ -89,7 +92,7 @@ pub(super) fn evict<S: Store + ?Sized>(call: &Call<'_, S>) -> Result<Effect, Sta
         earlier = Earlier { writes: earlier.writes + 1, version: change.version };
     }
     let last = first.as_ref().and_then(|change| change.after.clone()).unwrap_or(stored);
-    let effect = delete_stored(&call, last, earlier)?;
+    let effect = delete_stored(&call, last, earlier, Review::Done)?;
     Ok(done(charged.into_iter().chain(first).chain(effect.changes).collect()))
 }
 

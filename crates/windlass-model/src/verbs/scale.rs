@@ -159,7 +159,7 @@ fn check_kind(scale: &Value) -> Result<(), Status> {
 }
 
 /// The object as a Scale.
-fn scale_of(info: &TypeInfo, paths: &Scale, object: &Value) -> Value {
+pub(super) fn scale_of(info: &TypeInfo, paths: &Scale, object: &Value) -> Value {
     let mut metadata = json!({});
     for field in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
         if let Some(value) = object["metadata"].get(field) {

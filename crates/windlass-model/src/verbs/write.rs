@@ -18,7 +18,7 @@ use crate::types::{self, Origin};
 
 use super::body;
 use super::call::{Call, Earlier};
-use super::{admission, identity, policy, prepare, services, warnings};
+use super::{admission, identity, policy, prepare, review, services, warnings};
 
 /// What etcd takes in one request.
 const MAX_OBJECT_BYTES: usize = 1_572_864;
@@ -104,6 +104,7 @@ pub(super) fn create<S: Store + ?Sized>(
     if !errors.is_empty() {
         return Err(call.invalid(&name, &errors));
     }
+    review::created(call, &new)?;
     // Only a POST is checked: the store never sees the version of an object that a PUT or an apply creates.
     let posted = call.request.verb == Verb::Create && !call.request.options.dry_run;
     let given_version: u64 = object::resource_version(&new).parse().unwrap_or(0);
@@ -139,6 +140,7 @@ pub(super) fn update<S: Store + ?Sized>(
     if !errors.is_empty() {
         return Err(call.invalid(name, &errors));
     }
+    review::updated(call, &live, &new, part)?;
     let key = call.key(name);
     if is_finished(call, &live, &new) {
         let version = call.version(&key, Earlier::default());
