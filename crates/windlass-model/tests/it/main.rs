@@ -11,6 +11,7 @@ mod namespaces;
 mod openapi;
 mod ownership;
 mod patch;
+mod policies;
 mod protection;
 mod service_accounts;
 mod services;
