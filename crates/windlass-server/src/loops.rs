@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 use windlass_model::{
     Change, Key, Request, authentication, authorization, definitions, gc, handle, namespaces, protection,
+    shapes_types,
 };
 
 use crate::clock;
@@ -73,7 +74,8 @@ impl Loops {
                 continue;
             }
             let snapshot = self.api.storage.snapshot();
-            let redefined = changes.iter().any(|change| is_definition(&change.key));
+            // What a policy has refused is tried again when policies change.
+            let redefined = changes.iter().any(|change| shapes_types(&change.key));
             let look = if redefined { Look::Everything } else { Look::Changes(&changes) };
             if self.perform(self.next_requests(&snapshot, &look)).await.is_err() {
                 return;
@@ -85,9 +87,10 @@ impl Loops {
     fn is_interesting(&self, record: &Record) -> bool {
         let mut objects = record.before.iter().chain(&record.after);
         record.after.is_none()
+            || shapes_types(&record.key)
             || objects.any(|object| object.is_deleting() || object.is_owned())
             || match &*record.key.plural {
-                definitions::PLURAL | "clusterroles" | "namespaces" | "secrets" | "serviceaccounts" => true,
+                "clusterroles" | "namespaces" | "secrets" | "serviceaccounts" => true,
                 "configmaps" => self.service_accounts,
                 _ => false,
             }

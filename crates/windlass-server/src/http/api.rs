@@ -13,7 +13,7 @@ use hyper::http::request::Parts;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use windlass_model::http::{Format, HttpParts, NO_SUCH_PAGE, Output, Parsed, has_no_page, parse, present};
 use windlass_model::list::{ContinueToken, list_from};
-use windlass_model::{Effect, Reason, Request, Response, Status, TypeInfo, Types, Verb, handle};
+use windlass_model::{Caller, Effect, Reason, Request, Response, Status, TypeInfo, Types, Verb, handle_as};
 
 use crate::clock;
 use crate::closing::Closing;
@@ -141,7 +141,7 @@ impl Api {
             (None, Some(info)) if is_plain_list(&parsed) => self.list(&parsed, &info, snapshot),
             (_, info) if parsed.request.verb.is_write() => self.write(guest, parsed, info).await,
             (_, info) => {
-                let effect = judge(snapshot, snapshot.types(), &parsed.request);
+                let effect = judge(snapshot, snapshot.types(), guest.caller(), &parsed.request);
                 Ok(self.encode(&parsed, info.as_deref(), &effect.response))
             }
         }
@@ -215,7 +215,7 @@ impl Api {
             return Ok(self.encode(&parsed, info.as_deref(), &response));
         }
         let judge = |newest: &Snapshot| {
-            let effect = judge(newest, newest.types(), request);
+            let effect = judge(newest, newest.types(), guest.caller(), request);
             guest.check_escalation(newest, request, effect)
         };
         if request.options.dry_run {
@@ -262,8 +262,9 @@ fn is_plain_list(parsed: &Parsed) -> bool {
 }
 
 /// What the rules say to a request. Should they have a fault, the client hears of it and the store goes on.
-fn judge(snapshot: &Snapshot, types: &Types, request: &Request) -> Effect {
-    let judged = catch_unwind(AssertUnwindSafe(|| handle(snapshot, types, clock::now(), request)));
+fn judge(snapshot: &Snapshot, types: &Types, caller: Caller<'_>, request: &Request) -> Effect {
+    let judged = || handle_as(snapshot, types, clock::now(), caller, request);
+    let judged = catch_unwind(AssertUnwindSafe(judged));
     judged.unwrap_or_else(|_| fault().into())
 }
 

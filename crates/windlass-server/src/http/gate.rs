@@ -9,7 +9,7 @@ use windlass_model::authorization::reviews::{Reviewer, review};
 use windlass_model::authorization::{
     Attributes, Authorizer, Policy, User, attributes, escalation, forbidden,
 };
-use windlass_model::{Effect, Request, Response, Status};
+use windlass_model::{Caller, Effect, Request, Response, Status};
 
 use crate::auth::Auth;
 use crate::clock;
@@ -44,7 +44,7 @@ struct FollowedPolicy {
 
 /// Somebody who was let in.
 pub(crate) struct Guest {
-    pub(crate) user: User,
+    user: Arc<User>,
     policy: Option<Arc<Policy>>,
 }
 
@@ -67,11 +67,11 @@ impl Gate {
             .policy
             .as_ref()
             .map(|followed| followed.lock().unwrap_or_else(PoisonError::into_inner).newest(storage));
-        let mut guest = Guest { user, policy };
+        let mut guest = Guest { user: Arc::new(user), policy };
         let headers = parts.headers.iter();
         let texts = headers.filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
         if let Some(other) = impersonate(guest.authorizer(), &guest.user, texts)? {
-            guest.user = other;
+            guest.user = Arc::new(other);
         }
         if guest.policy.is_some() {
             let query = parts.uri.query().unwrap_or_default();
@@ -97,6 +97,11 @@ impl Guest {
             Some(policy) => Authorizer::Rbac(&**policy),
             None => Authorizer::AlwaysAllow,
         }
+    }
+
+    /// Who makes the request, as admission policies see it.
+    pub(crate) fn caller(&self) -> Caller<'_> {
+        Caller { user: &self.user, authorizer: self.authorizer() }
     }
 
     fn require(&self, attributes: &Attributes) -> Result<(), Status> {

@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use imbl::OrdMap;
-use windlass_model::{Change, Key, Types, definitions, types_after};
+use windlass_model::policies::{BINDINGS, GROUP as ADMISSION, POLICIES};
+use windlass_model::{Change, Key, Types, definitions, shapes_types, types_after};
 
 use super::object::StoredObject;
 use super::owners::OwnerIndex;
@@ -97,16 +98,18 @@ impl State {
         before
     }
 
-    /// Serves the types of all definitions that there are.
+    /// Serves the types of all definitions that there are, with all admission policies.
     pub(crate) fn serve_definitions(&mut self) {
-        let definitions = self.resource(definitions::GROUP, definitions::PLURAL);
+        let sources =
+            [(definitions::GROUP, definitions::PLURAL), (ADMISSION, POLICIES), (ADMISSION, BINDINGS)];
+        let sources = sources.into_iter().filter_map(|(group, plural)| self.resource(group, plural));
         let made = |(key, object): (&Arc<Key>, &StoredObject)| Change {
             key: (**key).clone(),
             before: None,
             after: Some(object.parse()),
             version: object.version(),
         };
-        let made: Vec<Change> = definitions.into_iter().flat_map(|found| &found.objects).map(made).collect();
+        let made: Vec<Change> = sources.flat_map(|found| &found.objects).map(made).collect();
         if let Some(types) = types_after(&self.types, &made) {
             self.types = types;
         }
@@ -134,7 +137,7 @@ impl State {
     pub(crate) fn undo(&mut self, newer: &[Arc<Record>], version: u64) {
         for record in newer {
             self.set(&record.key, record.before.clone());
-            if is_definition(&record.key) {
+            if shapes_types(&record.key) {
                 let Change { key, before, after, version } = record.to_change();
                 let reverse = Change { key, before: after, after: before, version };
                 self.types = types_after(&self.types, &[reverse]).unwrap_or_else(|| self.types.clone());
@@ -159,8 +162,4 @@ impl State {
         let (group, plural) = (resource.group.clone(), resource.plural.clone());
         Arc::new(Key { group, plural, namespace, name: key.name.clone() })
     }
-}
-
-fn is_definition(key: &Key) -> bool {
-    &*key.group == definitions::GROUP && &*key.plural == definitions::PLURAL
 }
