@@ -17,6 +17,7 @@ mod review;
 mod scale;
 mod services;
 mod terminate;
+mod unenforced;
 mod update;
 mod warnings;
 

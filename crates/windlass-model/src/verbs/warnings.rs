@@ -11,6 +11,7 @@ use crate::object;
 use crate::types::{self, Origin, TypeInfo};
 
 use super::body::is_definition;
+use super::unenforced;
 use super::write::Part;
 
 /// The warnings about a write; writes to status have none.
@@ -18,13 +19,13 @@ pub(super) fn on_write(info: &TypeInfo, new: &Value, live: Option<&Value>, part:
     if part == Part::Status {
         return Vec::new();
     }
-    if is_definition(info) {
-        return crd::warnings(new, live);
-    }
-    match info.origin {
+    let mut warnings = match info.origin {
+        _ if is_definition(info) => crd::warnings(new, live),
         Origin::Custom => plain_finalizers(new, live),
         Origin::BuiltIn => types::rules::warnings(info, new),
-    }
+    };
+    warnings.extend(unenforced::warning(info, new));
+    warnings
 }
 
 /// Finalizers of custom resources should say whose they are.

@@ -17,6 +17,7 @@ mod service_accounts;
 mod services;
 mod subresources;
 mod support;
+mod unenforced;
 mod update;
 mod validation;
 mod write_rules;
