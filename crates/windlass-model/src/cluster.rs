@@ -131,10 +131,18 @@ impl Cluster {
         &self.store
     }
 
-    /// The same cluster with other contents of the same types.
+    /// The same cluster with other contents of the same types. Where it has admission policies, those of the new
+    /// contents hold.
     #[must_use]
     pub fn with_store(&self, store: MemoryStore) -> Self {
-        Cluster { store, types: self.types.clone(), now: self.now }
+        let mut types = self.types.clone();
+        if !types.policies().is_empty() {
+            let changes = policies::changes_between(&self.store, &store);
+            if let Some(changed) = types_after(&types, &changes) {
+                types = Arc::new(changed);
+            }
+        }
+        Cluster { store, types, now: self.now }
     }
 
     /// The types that are served.

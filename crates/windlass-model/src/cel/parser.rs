@@ -263,6 +263,9 @@ impl Parser<'_> {
         if self.accept(")") {
             return Ok(arguments);
         }
+        if *self.peek() == Token::End {
+            return Err(self.mismatched(&STARTERS.replacen("'(', ", "'(', ')', ", 1)));
+        }
         loop {
             arguments.push(*self.expression()?);
             if self.accept(")") {

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::object;
-use crate::store::{Change, Key};
+use crate::store::{Change, Key, Store};
 
 pub(crate) use dispatch::admit;
 pub(crate) use expression::{Purpose, Variables, compile};
@@ -52,10 +52,32 @@ pub fn concerns(key: &Key) -> bool {
     &*key.group == GROUP && matches!(&*key.plural, POLICIES | BINDINGS)
 }
 
+/// What turns the policies and bindings of one store into those of another.
+pub(crate) fn changes_between<S: Store>(one: &S, other: &S) -> Vec<Change> {
+    let all = |store: &S| -> BTreeMap<Key, Arc<serde_json::Value>> {
+        let both = [POLICIES, BINDINGS].into_iter();
+        both.flat_map(|plural| store.scan(GROUP, plural, None, None).collect::<Vec<_>>()).collect()
+    };
+    let (mut before, after) = (all(one), all(other));
+    let change = |key: Key, before, after| Change { key, before, after, version: 0 };
+    let mut changes: Vec<Change> = Vec::new();
+    for (key, object) in after {
+        let old = before.remove(&key);
+        changes.push(change(key, old, Some(object)));
+    }
+    changes.extend(before.into_iter().map(|(key, object)| change(key, Some(object), None)));
+    changes
+}
+
 impl Policies {
     /// Whether no policy is bound, so that nothing has to be evaluated.
-    pub fn is_empty(&self) -> bool {
+    pub fn is_idle(&self) -> bool {
         self.hooks.is_empty()
+    }
+
+    /// Whether there are neither policies nor bindings.
+    pub fn is_empty(&self) -> bool {
+        self.policies.is_empty() && self.bindings.is_empty()
     }
 
     /// The policies after some changes; `None` if they stay the same.

@@ -148,6 +148,7 @@ fn validate_status(errors: &mut Errors, info: &TypeInfo, new: &Value, old: &Valu
         "Pod" => pod_updates::check_status(errors, new, old),
         "Service" => services::check_status(errors, new),
         "Namespace" => cluster::check_namespace_status(errors, new),
+        "ValidatingAdmissionPolicy" => policies::check_status(errors, new),
         "Job" => jobs::check_status(errors, new, old),
         kind @ ("Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet" | "ReplicationController") => {
             workloads::check_status(errors, kind, new, old);

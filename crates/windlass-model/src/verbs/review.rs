@@ -16,7 +16,7 @@ use super::write::Part;
 
 /// Asks about a new object.
 pub(super) fn created<S: Store + ?Sized>(call: &Call<'_, S>, new: &Value) -> Result<(), Status> {
-    if call.types.policies().is_empty() {
+    if call.types.policies().is_idle() {
         return Ok(());
     }
     ask(call, Operation::Create, Part::Object, object::name(new), Some(new), None)
@@ -29,7 +29,7 @@ pub(super) fn updated<S: Store + ?Sized>(
     new: &Value,
     part: Part,
 ) -> Result<(), Status> {
-    if call.types.policies().is_empty() {
+    if call.types.policies().is_idle() {
         return Ok(());
     }
     let shown = |object| match &call.info.scale {
@@ -42,7 +42,7 @@ pub(super) fn updated<S: Store + ?Sized>(
 
 /// Asks about the deletion of an object.
 pub(super) fn deleted<S: Store + ?Sized>(call: &Call<'_, S>, live: &Value) -> Result<(), Status> {
-    if call.types.policies().is_empty() {
+    if call.types.policies().is_idle() {
         return Ok(());
     }
     ask(call, Operation::Delete, Part::Object, call.name(), None, Some(live))
@@ -55,7 +55,7 @@ pub(super) fn posted<S: Store + ?Sized>(
     kind: &str,
     body: &Value,
 ) -> Result<(), Status> {
-    if call.types.policies().is_empty() {
+    if call.types.policies().is_idle() {
         return Ok(());
     }
     let mut body = body.clone();

@@ -18,7 +18,7 @@ use crate::types::{self, Origin};
 
 use super::body;
 use super::call::{Call, Earlier};
-use super::{admission, identity, policy, prepare, review, services, warnings};
+use super::{admission, identity, parameter_access, policy, prepare, review, services, warnings};
 
 /// What etcd takes in one request.
 const MAX_OBJECT_BYTES: usize = 1_572_864;
@@ -275,6 +275,9 @@ fn validate<S: Store + ?Sized>(
             errors.extend(types::rules::validate(info, new, live, part.rules()));
             if body::is_definition(info) && part != Part::Status {
                 errors.extend(crd::validate(new, live));
+            }
+            if errors.is_empty() && part == Part::Object {
+                errors.extend(parameter_access::missing(call, new, live));
             }
         }
     }

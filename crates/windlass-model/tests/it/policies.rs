@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::support::*;
 use serde_json::{Value, json};
-use windlass_model::authorization::{Authorizer, User};
+use windlass_model::authorization::{Authorizer, StoredRoles, User};
 use windlass_model::{Caller, Cluster, PatchKind, Request, ResourceId, Response, Verb, handle_as};
 
 const GROUP: &str = "admissionregistration.k8s.io";
@@ -656,6 +656,75 @@ fn policies_and_bindings_are_checked_when_they_are_written() {
     ] {
         refused(&cluster().request(&request), 422, "Invalid", expected);
     }
+}
+
+#[test]
+fn who_gives_parameters_must_be_able_to_read_them() {
+    let mut cluster = cluster();
+    let rbac = |plural: &str, body: Value| {
+        let resource = ResourceId::new("rbac.authorization.k8s.io", "v1", plural);
+        Request::new(Verb::Create, resource).with_body(body)
+    };
+    let role = json!({
+        "metadata": { "name": "reader" },
+        "rules": [{ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"] }],
+    });
+    let bound = json!({
+        "metadata": { "name": "reader" },
+        "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "reader" },
+        "subjects": [{ "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "ann" }],
+    });
+    ok(&mut cluster, &rbac("clusterroles", role));
+    ok(&mut cluster, &rbac("clusterrolebindings", bound));
+    let spec = |kind: &str| json!({ "paramKind": { "apiVersion": "v1", "kind": kind }, "validations": [{ "expression": "params == null" }] });
+    ok(&mut cluster, &write("validatingadmissionpolicies", policy("maps", spec("ConfigMap"))));
+    let refer = |policy: &str, reference: Value| {
+        let spec = json!({ "paramRef": reference });
+        write("validatingadmissionpolicybindings", binding("b", policy, spec))
+    };
+    let named = json!({ "name": "a", "parameterNotFoundAction": "Deny" });
+    let selected = json!({ "selector": {}, "parameterNotFoundAction": "Deny" });
+    let user = Arc::new(User::authenticated("ann", &[]));
+    for (request, expected) in [
+        (write("validatingadmissionpolicies", policy("p", spec("ConfigMap"))), None),
+        (
+            write("validatingadmissionpolicies", policy("p", spec("Secret"))),
+            Some(
+                "spec.paramKind: Forbidden: user &{ann  [system:authenticated] map[]} must have \"get\" permission on \
+                 all objects of the referenced paramKind (kind=Secret, apiVersion=v1)",
+            ),
+        ),
+        (refer("maps", named.clone()), None),
+        (
+            refer("maps", selected),
+            Some(
+                "spec.paramRef: Forbidden: user &{ann  [system:authenticated] map[]} does not have \"list\" \
+                 permission on the object referenced by paramRef",
+            ),
+        ),
+        (refer("none", named), Some("unable to get policy none to determine minimum required permissions")),
+    ] {
+        let roles = StoredRoles::of(cluster.store());
+        let caller = Caller { user: &user, authorizer: Authorizer::Rbac(&roles) };
+        let effect = handle_as(cluster.store(), cluster.types(), cluster.now(), caller, &request);
+        match expected {
+            None => assert_eq!(effect.response.code, 201, "{:?}", effect.response),
+            Some(text) => refused(&effect.response, 422, "Invalid", text),
+        }
+    }
+}
+
+/// The checker puts other contents into a cluster: their policies hold, not those of before.
+#[test]
+fn other_contents_bring_their_policies() {
+    let never = json!({ "validations": [{ "expression": "false" }] });
+    let with = with_policy(never, json!({}));
+    let resource = ResourceId::new(GROUP, "v1", "validatingadmissionpolicies");
+    let mut without = with.clone();
+    ok(&mut without, &Request::new(Verb::Delete, resource).named("p"));
+    assert_eq!(with.with_store(without.store().clone()).request(&config("a", json!({}))).code, 201);
+    assert_eq!(without.with_store(with.store().clone()).request(&config("a", json!({}))).code, 422);
+    assert!(Arc::ptr_eq(with.with_store(with.store().clone()).types(), with.types()));
 }
 
 /// The types, and with them what is remembered of them, change only when a policy's spec does.

@@ -52,6 +52,18 @@ pub(super) fn check_policy(errors: &mut Errors, policy: &Value) {
     check_annotations(errors, &path.child("auditAnnotations"), policy, annotations, &variables);
 }
 
+/// The rules of what a type checker writes to the status of a policy.
+pub(super) fn check_status(errors: &mut Errors, policy: &Value) {
+    let path = FieldPath::of("status.typeChecking.expressionWarnings");
+    for (index, warning) in list(&policy["status"]["typeChecking"]["expressionWarnings"]).iter().enumerate() {
+        for field in ["warning", "fieldRef"] {
+            if text(&warning[field]).trim().is_empty() {
+                errors.push(FieldError::required(&path.index(index).child(field), ""));
+            }
+        }
+    }
+}
+
 /// The rules of ValidatingAdmissionPolicyBindings.
 pub(super) fn check_binding(errors: &mut Errors, binding: &Value) {
     let (spec, path) = (&binding["spec"], FieldPath::of("spec"));
