@@ -6,6 +6,7 @@ mod durability;
 mod faults;
 mod judging;
 mod killed;
+mod policies;
 mod random;
 mod simulated_disk;
 

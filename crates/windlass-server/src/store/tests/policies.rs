@@ -1,0 +1,74 @@
+//! Admission policies are a part of every state: the newest, one of before, and that of a folder that is opened again.
+
+use super::*;
+
+fn write(plural: &str, spec: Value) -> Request {
+    let resource = ResourceId::new("admissionregistration.k8s.io", "v1", plural);
+    let body = json!({ "metadata": { "name": "p" }, "spec": spec });
+    Request::new(Verb::Create, resource).with_body(body)
+}
+
+async fn add_policy(storage: &Storage) {
+    let policy = json!({
+        "matchConstraints": { "resourceRules": [{
+            "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"],
+        }] },
+        "validations": [{ "expression": "object.data.text != 'bad'" }],
+    });
+    let binding = json!({ "policyName": "p", "validationActions": ["Deny"] });
+    for create in
+        [write("validatingadmissionpolicies", policy), write("validatingadmissionpolicybindings", binding)]
+    {
+        let made = request(storage, create).await.unwrap();
+        assert_eq!(made.code, 201, "{made:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_folder_that_is_opened_again_has_its_policies() {
+    let folder = TemporaryFolder::new();
+    let storage = Storage::open(&folder.options()).unwrap();
+    add_namespace(&storage, "default").await;
+    add_policy(&storage).await;
+    drop(storage);
+    let storage = Storage::open(&folder.options()).unwrap();
+    assert_eq!(request(&storage, create("a", "bad")).await.unwrap().code, 422);
+    assert_eq!(request(&storage, create("a", "good")).await.unwrap().code, 201);
+}
+
+#[tokio::test]
+async fn a_state_of_before_has_the_policies_of_then() {
+    let storage = in_memory();
+    add_namespace(&storage, "default").await;
+    let before = storage.snapshot().version();
+    add_policy(&storage).await;
+    let code = |snapshot: &Snapshot| judge(create("a", "bad"))(snapshot).response.code;
+    assert_eq!(code(&storage.snapshot()), 422);
+    assert_eq!(code(&storage.at(before).unwrap()), 201);
+}
+
+/// A write that was judged before a policy came must not slip through after it.
+#[tokio::test]
+async fn a_write_is_judged_again_if_a_policy_came_meanwhile() {
+    let storage = in_memory();
+    add_namespace(&storage, "default").await;
+    let mut first = true;
+    let other = storage.clone();
+    let written = storage
+        .write(|snapshot| {
+            let effect = judge(create("a", "bad"))(snapshot);
+            if std::mem::take(&mut first) {
+                let other = other.clone();
+                std::thread::spawn(move || {
+                    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+                    runtime.block_on(add_policy(&other));
+                })
+                .join()
+                .unwrap();
+            }
+            effect
+        })
+        .await
+        .unwrap();
+    assert_eq!(written.effect.response.code, 422);
+}
