@@ -11,7 +11,7 @@ use crate::store::{Change, Key, MemoryStore};
 use crate::time::Timestamp;
 use crate::types::Types;
 use crate::verbs::{self, Effect};
-use crate::{crd, definitions, gc, namespaces, policies, protection};
+use crate::{crd, definitions, gc, namespaces, policies, protection, workloads};
 
 /// The namespaces that every cluster has.
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
@@ -75,6 +75,19 @@ impl Cluster {
     /// Returns whether they came to rest: two objects that fight over each other may never do so.
     pub fn settle(&mut self) -> bool {
         (0..MAX_ROUNDS).any(|_| !self.settle_once())
+    }
+
+    /// The same with the [workload controllers](workloads): pods run, rollouts and Jobs end, claims are bound.
+    ///
+    /// Returns whether they came to rest.
+    pub fn settle_workloads(&mut self) -> bool {
+        self.perform(&workloads::first_requests(self.now));
+        (0..MAX_ROUNDS).any(|_| {
+            let steps = workloads::next_requests(&self.store, self.now);
+            let requests: Vec<Request> = steps.into_iter().map(|step| step.request).collect();
+            let changed = self.perform(&requests);
+            !(self.settle_once() | changed)
+        })
     }
 
     /// One round of the cluster's own controllers. Says whether anything changed.

@@ -58,6 +58,7 @@ pub mod types;
 mod unmarshal;
 pub mod verbs;
 pub mod watch;
+pub mod workloads;
 
 pub use cluster::{Cluster, shapes_types, types_after};
 pub use request::{Options, PatchKind, Preconditions, Propagation, Request, ResourceId, Verb};

@@ -3,7 +3,7 @@
 use crate::store::{Key, Store};
 
 /// The letters of generated names: no vowels and no digits that look like them, so that no words arise.
-const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
+pub(crate) const NAME_LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 const SUFFIX_LENGTH: usize = 5;
 const MAX_NAME_LENGTH: usize = 63;
 /// A store may hand out its numbers in a fixed order, so that each earlier sibling costs one attempt.
@@ -35,9 +35,9 @@ pub(super) fn generate_name<S: Store + ?Sized>(store: &S, base: &str, key: impl 
 fn suffix(mut bits: u128) -> String {
     let mut text = String::with_capacity(SUFFIX_LENGTH);
     for _ in 0..SUFFIX_LENGTH {
-        let letter = ALPHABET.get((bits % ALPHABET.len() as u128) as usize);
+        let letter = NAME_LETTERS.get((bits % NAME_LETTERS.len() as u128) as usize);
         text.push(char::from(*letter.unwrap_or(&b'x')));
-        bits /= ALPHABET.len() as u128;
+        bits /= NAME_LETTERS.len() as u128;
     }
     text
 }
@@ -63,7 +63,7 @@ mod tests {
         for _ in 0..50 {
             let name = generate_name(&store, "web-", key);
             assert!(name.starts_with("web-") && name.len() == 9, "{name}");
-            assert!(name.bytes().skip(4).all(|byte| ALPHABET.contains(&byte)), "{name}");
+            assert!(name.bytes().skip(4).all(|byte| NAME_LETTERS.contains(&byte)), "{name}");
             assert!(seen.insert(name.clone()), "{name} twice");
             let after = Some(Arc::new(serde_json::json!({})));
             store.commit(&Change { key: key(&name), before: None, after, version: 1 });

@@ -23,6 +23,7 @@ mod update;
 mod warnings;
 
 pub(crate) use admission::SYSTEM_CLASSES;
+pub(crate) use identity::NAME_LETTERS;
 pub use identity::uid;
 mod write;
 

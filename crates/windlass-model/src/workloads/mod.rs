@@ -1,0 +1,152 @@
+//! The cluster's own workload controllers as pure steps: Deployments, ReplicaSets, StatefulSets, Jobs, DaemonSets, claims,
+//! the scheduler and the kubelet.
+//!
+//! Each step is one ordinary request with the preconditions that make it safe to deliver late or twice: an update
+//! carries the resource version that it was decided on, a delete the uid. Each object has at most one next step, and
+//! none once everything is as it should be. So a controller that waits for a rollout sees what it would see on a
+//! cluster, in as few steps as possible.
+//!
+//! What is simpler than on a cluster:
+//! - Pods run no code. A scheduled pod becomes Running and Ready with one write to its status; one that is not to be
+//!   restarted, such as that of a Job, becomes Succeeded with one write. The annotation [`BEHAVIOUR_ANNOTATION`] of a pod
+//!   asks for something else. A status that somebody else gives to a running pod stays.
+//! - A pod goes to the first node by name that is not cordoned, as soon as its claims are bound. Resources, selectors,
+//!   affinity and taints are not looked at.
+//! - No time passes: `minReadySeconds`, `progressDeadlineSeconds`, `ttlSecondsAfterFinished`, `activeDeadlineSeconds`
+//!   and the back-off of a Job are ignored. A pod that is deleted ends as soon as its kubelet sees it.
+//! - One pod is made or deleted at a time. A Deployment that is scaled in the middle of a rollout does not share the
+//!   difference out among its ReplicaSets, but goes on with the rollout.
+//! - A Job counts the pods that are there: its pods have no finalizer.
+//! - A claim is provisioned if its StorageClass exists, whoever the provisioner is. Claims made from templates are never
+//!   deleted.
+
+mod bookkeeping;
+mod concerned;
+mod deployments;
+mod kubelet;
+mod ownership;
+mod pods;
+mod replica_sets;
+mod rollout;
+mod scheduler;
+mod statuses;
+mod template_hash;
+mod writes;
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::request::{PatchKind, Request, ResourceId, Verb};
+use crate::store::{Change, Key, Store};
+use crate::time::Timestamp;
+
+pub use bookkeeping::{is_made_by_cluster, without_bookkeeping, wrote_only_bookkeeping};
+pub use kubelet::BEHAVIOUR_ANNOTATION;
+
+/// The node that [`first_requests`] registers.
+pub const NODE: &str = "windlass";
+/// The default class of claims that [`first_requests`] makes.
+pub const STORAGE_CLASS: &str = "standard";
+
+/// What one of the controllers would do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Which of them: `deployment controller`, `kubelet`.
+    pub controller: &'static str,
+    /// What it would ask the API to do.
+    pub request: Request,
+}
+
+/// The kinds that have steps, by group and plural.
+const KINDS: [(&str, &str); 9] = [
+    ("", "persistentvolumeclaims"),
+    ("", "persistentvolumes"),
+    ("", "pods"),
+    ("apps", "controllerrevisions"),
+    ("apps", "daemonsets"),
+    ("apps", "deployments"),
+    ("apps", "replicasets"),
+    ("apps", "statefulsets"),
+    ("batch", "jobs"),
+];
+
+/// Everything that the controllers would do now, by kind and name.
+pub fn next_requests<S: Store + ?Sized>(store: &S, now: Timestamp) -> Vec<Step> {
+    let objects = KINDS.into_iter().flat_map(|(group, plural)| store.scan(group, plural, None, None));
+    objects.filter_map(|(key, object)| next_step(store, now, &key, &object)).collect()
+}
+
+/// What the controllers would do now because of some changes, which the store shows.
+pub fn requests_after<S: Store + ?Sized>(store: &S, now: Timestamp, changes: &[Change]) -> Vec<Step> {
+    let concerned = concerned::keys(store, changes).into_iter();
+    let found = concerned.filter_map(|key| store.get(&key).map(|object| (key, object)));
+    found.filter_map(|(key, object)| next_step(store, now, &key, &object)).collect()
+}
+
+/// Whether an object of this key can have a next step, or a part in one.
+pub fn is_watched(key: &Key) -> bool {
+    KINDS.contains(&(&*key.group, &*key.plural)) || concerned::is_node(key) || concerned::is_class(key)
+}
+
+/// What an object's controller would do about it.
+fn next_step<S: Store + ?Sized>(store: &S, now: Timestamp, key: &Key, object: &Arc<Value>) -> Option<Step> {
+    if let Some(step) = ownership::next(store, key, object) {
+        return Some(step);
+    }
+    let step = |controller, request: Option<Request>| request.map(|request| Step { controller, request });
+    match (&*key.group, &*key.plural) {
+        ("", "pods") => step("scheduler", scheduler::next(store, object))
+            .or_else(|| step("kubelet", kubelet::next(object, now))),
+        ("apps", "deployments") => step("deployment controller", deployments::next(store, object, now)),
+        ("apps", "replicasets") => step("replicaset controller", replica_sets::next(store, object)),
+        _ => None,
+    }
+}
+
+/// Makes what the controllers need to begin with: a node that is ready, and a default class of storage.
+///
+/// They can be sent to a cluster that has them already: what is there is left as it is.
+pub fn first_requests(now: Timestamp) -> Vec<Request> {
+    let node = json!({
+        "apiVersion": "v1", "kind": "Node",
+        "metadata": {
+            "name": NODE,
+            "labels": {
+                "kubernetes.io/hostname": NODE, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
+            },
+        },
+        "status": {
+            "capacity": { "cpu": "64", "memory": "256Gi", "pods": "1000" },
+            "allocatable": { "cpu": "64", "memory": "256Gi", "pods": "1000" },
+            "addresses": [{ "type": "InternalIP", "address": kubelet::NODE_ADDRESS }],
+            "conditions": [{
+                "type": "Ready", "status": "True", "reason": "KubeletReady",
+                "message": "kubelet is posting ready status",
+                "lastHeartbeatTime": now.to_string(), "lastTransitionTime": now.to_string(),
+            }],
+        },
+    });
+    let class = json!({
+        "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
+        "metadata": {
+            "name": STORAGE_CLASS,
+            "annotations": { "storageclass.kubernetes.io/is-default-class": "true" },
+        },
+        "provisioner": "windlass.dev/volumes",
+        "allowVolumeExpansion": true,
+    });
+    let nodes = ResourceId::new("", "v1", "nodes");
+    let ready = json!({ "spec": { "taints": null } });
+    vec![
+        Request::new(Verb::Create, nodes.clone()).with_body(node).as_manager(kubelet::MANAGER),
+        // A new node has a taint that its controller takes away once the node is ready.
+        Request::new(Verb::Patch(PatchKind::Merge), nodes)
+            .named(NODE)
+            .with_body(ready)
+            .as_manager(writes::MANAGER),
+        Request::new(Verb::Create, ResourceId::new("storage.k8s.io", "v1", "storageclasses"))
+            .with_body(class)
+            .as_manager(writes::MANAGER),
+    ]
+}
