@@ -22,15 +22,21 @@
 
 mod bookkeeping;
 mod concerned;
+mod daemon_sets;
 mod deployments;
+mod jobs;
 mod kubelet;
 mod ownership;
 mod pods;
 mod replica_sets;
+mod revisions;
 mod rollout;
 mod scheduler;
+mod stateful_sets;
 mod statuses;
 mod template_hash;
+mod volume_claims;
+mod volumes;
 mod writes;
 
 use std::sync::Arc;
@@ -96,10 +102,15 @@ fn next_step<S: Store + ?Sized>(store: &S, now: Timestamp, key: &Key, object: &A
     }
     let step = |controller, request: Option<Request>| request.map(|request| Step { controller, request });
     match (&*key.group, &*key.plural) {
+        ("", "persistentvolumeclaims") => step("volume controller", volume_claims::next(store, object)),
+        ("", "persistentvolumes") => step("volume controller", volumes::next(store, object)),
         ("", "pods") => step("scheduler", scheduler::next(store, object))
             .or_else(|| step("kubelet", kubelet::next(object, now))),
+        ("apps", "daemonsets") => step("daemonset controller", daemon_sets::next(store, object)),
         ("apps", "deployments") => step("deployment controller", deployments::next(store, object, now)),
         ("apps", "replicasets") => step("replicaset controller", replica_sets::next(store, object)),
+        ("apps", "statefulsets") => step("statefulset controller", stateful_sets::next(store, object)),
+        ("batch", "jobs") => step("job controller", jobs::next(store, object, now)),
         _ => None,
     }
 }
