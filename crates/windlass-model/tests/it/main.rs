@@ -20,4 +20,5 @@ mod support;
 mod unenforced;
 mod update;
 mod validation;
+mod workloads;
 mod write_rules;

@@ -24,7 +24,9 @@ pub(crate) fn time(text: &str) -> Timestamp {
 /// The resource of a plural, in the version that the tests use.
 pub(crate) fn resource(plural: &str) -> ResourceId {
     let (group, version) = match plural {
-        "deployments" | "replicasets" => ("apps", "v1"),
+        "controllerrevisions" | "daemonsets" | "deployments" | "replicasets" | "statefulsets" => {
+            ("apps", "v1")
+        }
         "jobs" => ("batch", "v1"),
         "leases" => ("coordination.k8s.io", "v1"),
         "customresourcedefinitions" => ("apiextensions.k8s.io", "v1"),
