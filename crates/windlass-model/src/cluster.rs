@@ -81,7 +81,7 @@ impl Cluster {
     ///
     /// Returns whether they came to rest.
     pub fn settle_workloads(&mut self) -> bool {
-        self.perform(&workloads::first_requests(self.now));
+        self.perform(&workloads::first_requests(&self.store, self.now));
         (0..MAX_ROUNDS).any(|_| {
             let steps = workloads::next_requests(&self.store, self.now);
             let requests: Vec<Request> = steps.into_iter().map(|step| step.request).collect();

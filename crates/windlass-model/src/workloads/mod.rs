@@ -115,11 +115,29 @@ fn next_step<S: Store + ?Sized>(store: &S, now: Timestamp, key: &Key, object: &A
     }
 }
 
-/// Makes what the controllers need to begin with: a node that is ready, and a default class of storage.
-///
-/// They can be sent to a cluster that has them already: what is there is left as it is.
-pub fn first_requests(now: Timestamp) -> Vec<Request> {
-    let node = json!({
+/// Makes what the controllers need to begin with and is not there yet: a node that is ready, and a default class of
+/// storage.
+pub fn first_requests<S: Store + ?Sized>(store: &S, now: Timestamp) -> Vec<Request> {
+    let mut requests = Vec::new();
+    if store.get(&Key::new("", "nodes", "", NODE)).is_none() {
+        let nodes = ResourceId::new("", "v1", "nodes");
+        let ready = json!({ "spec": { "taints": null } });
+        let create = Request::new(Verb::Create, nodes.clone()).with_body(node(now));
+        requests.push(create.as_manager(kubelet::MANAGER));
+        // A new node has a taint that its controller takes away once the node is ready.
+        let patch = Request::new(Verb::Patch(PatchKind::Merge), nodes).named(NODE).with_body(ready);
+        requests.push(patch.as_manager(writes::MANAGER));
+    }
+    let classes = ResourceId::new("storage.k8s.io", "v1", "storageclasses");
+    if store.get(&Key::new(&classes.group, &classes.plural, "", STORAGE_CLASS)).is_none() {
+        let create = Request::new(Verb::Create, classes).with_body(storage_class());
+        requests.push(create.as_manager(writes::MANAGER));
+    }
+    requests
+}
+
+fn node(now: Timestamp) -> Value {
+    json!({
         "apiVersion": "v1", "kind": "Node",
         "metadata": {
             "name": NODE,
@@ -137,8 +155,11 @@ pub fn first_requests(now: Timestamp) -> Vec<Request> {
                 "lastHeartbeatTime": now.to_string(), "lastTransitionTime": now.to_string(),
             }],
         },
-    });
-    let class = json!({
+    })
+}
+
+fn storage_class() -> Value {
+    json!({
         "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
         "metadata": {
             "name": STORAGE_CLASS,
@@ -146,18 +167,5 @@ pub fn first_requests(now: Timestamp) -> Vec<Request> {
         },
         "provisioner": "windlass.dev/volumes",
         "allowVolumeExpansion": true,
-    });
-    let nodes = ResourceId::new("", "v1", "nodes");
-    let ready = json!({ "spec": { "taints": null } });
-    vec![
-        Request::new(Verb::Create, nodes.clone()).with_body(node).as_manager(kubelet::MANAGER),
-        // A new node has a taint that its controller takes away once the node is ready.
-        Request::new(Verb::Patch(PatchKind::Merge), nodes)
-            .named(NODE)
-            .with_body(ready)
-            .as_manager(writes::MANAGER),
-        Request::new(Verb::Create, ResourceId::new("storage.k8s.io", "v1", "storageclasses"))
-            .with_body(class)
-            .as_manager(writes::MANAGER),
-    ]
+    })
 }

@@ -18,7 +18,7 @@ const MOST_STEPS: usize = 500;
 /// A cluster with a node and a default class of storage.
 fn ready_cluster() -> Cluster {
     let mut cluster = cluster();
-    for request in workloads::first_requests(cluster.now()) {
+    for request in workloads::first_requests(cluster.store(), cluster.now()) {
         ok(&mut cluster, &request);
     }
     cluster
@@ -159,6 +159,10 @@ fn what_follows_from_changes_leads_to_the_same_end() {
 
 #[test]
 fn an_unused_cluster_has_nothing_to_do() {
-    let cluster = ready_cluster();
+    let mut cluster = ready_cluster();
     assert!(workloads::next_requests(cluster.store(), cluster.now()).is_empty());
+    assert!(workloads::first_requests(cluster.store(), cluster.now()).is_empty());
+    ok(&mut cluster, &create("deployments", deployment("web")));
+    assert!(cluster.settle_workloads());
+    assert!(has(&found(&mut cluster, "deployments", "web"), "Available"));
 }
