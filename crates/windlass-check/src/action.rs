@@ -49,7 +49,7 @@ pub(crate) enum Action {
     Late { index: u16 },
     /// A request that was delivered once reaches the database again.
     Duplicate { index: u16 },
-    /// The garbage collector, the namespace controller or the definition controller does one thing.
+    /// One of the cluster's own controllers does one thing: the garbage collector, the kubelet.
     Collect { index: u16 },
     /// A controller crashes and starts again, with a view that is so many writes behind.
     Crash { controller: u8, behind: u8 },

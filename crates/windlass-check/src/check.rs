@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use windlass::{CallError, Controller, Kind, KindInfo, Machine};
-use windlass_model::{Cluster, PatchKind, Request, Store, Timestamp, Verb, object};
+use windlass_model::{Cluster, PatchKind, Request, Store, Timestamp, Verb, object, workloads};
 
 use crate::engine::{self, Fairness, Options, PropertyKind, Simulation, SimulationOptions};
 use crate::fault::Faults;
@@ -55,6 +55,7 @@ pub struct Check {
     options: Options,
     reductions: Reductions,
     objects: usize,
+    workloads: bool,
     /// The given objects, by what they are without their names.
     given: BTreeMap<String, Vec<String>>,
     /// What the verdict is to say beside the result.
@@ -86,6 +87,7 @@ impl Check {
             options: Options { max_states: DEFAULT_MAX_STATES, ..Options::default() },
             reductions: Reductions::default(),
             objects: 0,
+            workloads: false,
             given: BTreeMap::new(),
             notes: Vec::new(),
             only_first: false,
@@ -132,6 +134,21 @@ impl Check {
     pub fn workers(mut self, most: usize) -> Self {
         assert!(most > 0, "a process without a worker does nothing");
         self.workers = most;
+        self
+    }
+
+    /// Makes the cluster's own workload controllers part of the world: pods are scheduled and become ready, Deployments,
+    /// StatefulSets and DaemonSets roll out, Jobs complete, claims are bound. Without it, nothing does that.
+    ///
+    /// Each of them does one thing at a time, at any moment. What they make is nobody's output: the built-in rules leave
+    /// it alone. The world gets a node and a default class of storage, so call this before [`Check::given`] if claims
+    /// are given. What is simpler than on a cluster is said in [`windlass_model::workloads`].
+    #[must_use]
+    pub fn workloads(mut self) -> Self {
+        for request in workloads::first_requests(self.cluster.store(), self.cluster.now()) {
+            self.perform_given(&request);
+        }
+        self.workloads = true;
         self
     }
 
@@ -413,12 +430,12 @@ impl Check {
     /// The same check without the reductions that its scripts do not allow: one that says a version or a generation
     /// means that very number.
     fn without_known_misfits(&self) -> Check {
-        let mut events = self.scripts.iter().flatten();
-        match events.find(|event| self.reductions.versions && says_a_number(&event.0)) {
+        let mut asks = self.scripts.iter().flatten().filter_map(ClientEvent::ask);
+        match asks.find(|ask| self.reductions.versions && says_a_number(ask)) {
             None => self.clone(),
-            Some(event) => self.not_renumbered(&format!(
+            Some(ask) => self.not_renumbered(&format!(
                 "a script says the number of a resource version, a generation or a uid in `{}`",
-                show::ask(&event.0)
+                show::ask(ask)
             )),
         }
     }
@@ -467,6 +484,7 @@ impl Check {
             clock_limit: self.clock_limit,
             workers: self.workers,
             reductions: self.reductions,
+            workloads: self.workloads,
             alike: self.given.values().filter(|names| names.len() > 1).cloned().collect(),
         };
         Subject::new(setup, self.rules.clone())

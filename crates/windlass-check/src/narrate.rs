@@ -36,7 +36,10 @@ impl Story<'_> {
     fn words(&mut self) -> (String, Option<String>, String) {
         let process = |number: u8| Some(usize::from(number));
         let (who, whom, text) = match self.action {
-            Action::Client { .. } => (None, Some(self.peer()), self.exchange()),
+            Action::Client { script } => match self.waited_for(script) {
+                Some(what) => (None, None, format!("has waited for {what}")),
+                None => (None, Some(self.peer()), self.exchange()),
+            },
             Action::Notify { controller, job } => {
                 return self.watch(controller, "tells", format!("that {} has changed", self.target(job)));
             }
@@ -142,7 +145,10 @@ impl Story<'_> {
     fn name(&mut self) -> String {
         let kind = KINDS[self.action.kind()];
         let what = match self.action {
-            Action::Client { script } => format!("{}: {}", script + 1, self.message()),
+            Action::Client { script } => {
+                let what = self.waited_for(script).map(|what| format!("wait for {what}"));
+                format!("{}: {}", script + 1, what.unwrap_or_else(|| self.message()))
+            }
             Action::Notify { controller, job }
             | Action::NotifyAgain { controller, job }
             | Action::Timer { controller, job } => {
@@ -226,6 +232,14 @@ impl Story<'_> {
             })
             .collect();
         if doing.is_empty() { String::new() } else { format!(" while it reconciles {}", doing.join(" and ")) }
+    }
+
+    /// What the next event of a script waits for, if it does.
+    fn waited_for(&mut self, script: u8) -> Option<String> {
+        let script = usize::from(script);
+        let done = self.world.env(self.before).scripts[script];
+        let parts = self.world.parts();
+        parts.setup.scripts[script][done].wait().map(ToString::to_string)
     }
 
     fn collector(&mut self) -> String {

@@ -6,7 +6,7 @@ use std::fmt;
 use serde_json::Value;
 use windlass::recording::difference;
 use windlass::{CONTROLLER_LABEL, Controller, OWNER_LABEL, ObjectRef, owner_label};
-use windlass_model::{Cluster, Key, Store, object};
+use windlass_model::{Cluster, Key, Store, object, workloads};
 
 use crate::host::service::ServiceStates;
 use crate::rules::Rules;
@@ -71,8 +71,11 @@ impl Settled {
             rules.may_differ.iter().for_each(|pointer| remove(&mut value, pointer));
             value
         };
-        let objects = cluster.store().all().map(|(key, found)| {
+        // The names of pods are made up: what the workload controllers made is left out.
+        let objects = cluster.store().all().filter(|(_, found)| !workloads::is_made_by_cluster(found));
+        let objects = objects.map(|(key, found)| {
             let mut found = (*found).clone();
+            workloads::without_bookkeeping(&key, &mut found);
             forget_history(&mut found);
             (show::object_name(&key), without(found))
         });
@@ -148,9 +151,11 @@ pub(crate) fn orphan(cluster: &Cluster, controllers: &[Controller]) -> Option<St
     })
 }
 
+/// Who has written an object, without those of the cluster's own controllers that only wrote its status.
 fn managers(found: &Value) -> impl Iterator<Item = &str> {
     let entries = found["metadata"]["managedFields"].as_array().into_iter().flatten();
-    entries.filter_map(|entry| entry["manager"].as_str())
+    let others = entries.filter(|entry| !workloads::wrote_only_bookkeeping(entry));
+    others.filter_map(|entry| entry["manager"].as_str())
 }
 
 fn is_abandoned(cluster: &Cluster, maker: &Controller, key: &Key, found: &Value) -> bool {

@@ -39,6 +39,8 @@ pub struct Report {
     pub never_struck: Vec<&'static str>,
     /// What else should be known to read the verdict rightly.
     pub notes: Vec<String>,
+    /// Scripts of clients that wait for something that may never come: what they do after it is not checked there.
+    pub unfinished_scripts: Vec<String>,
     /// How much was explored, and how.
     pub exploration: Exploration,
 }
@@ -99,6 +101,7 @@ impl Report {
         mut exploration: Exploration,
         mut notes: Vec<String>,
     ) -> Self {
+        let unfinished_scripts = subject.unfinished_scripts();
         let parts = subject.world.parts();
         let mut names: Vec<&str> = parts.setup.processes.iter().map(windlass::Controller::name).collect();
         names.dedup();
@@ -127,6 +130,7 @@ impl Report {
             crash_points: parts.crash_points.clone(),
             never_struck: if is_complete { never_struck } else { Vec::new() },
             notes,
+            unfinished_scripts,
             exploration,
         }
     }
@@ -228,6 +232,9 @@ impl fmt::Display for Report {
                 f,
                 "note: a {fault} was allowed, but never possible: the check shows less than it seems to"
             )?;
+        }
+        for script in &self.unfinished_scripts {
+            writeln!(f, "note: {script}; what it would do after that is not checked")?;
         }
         for note in &self.notes {
             writeln!(f, "note: {note}")?;

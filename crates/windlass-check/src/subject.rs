@@ -1,6 +1,6 @@
 //! What a check explores: the world, as a [`Model`], with the rules that it must obey.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
@@ -25,6 +25,8 @@ pub(crate) struct Subject {
     wrongs: Vec<(usize, u32)>,
     /// The first set of objects in which a fair run ended up, and all others.
     ends: Arc<Mutex<Vec<Arc<Settled>>>>,
+    /// Where clients' scripts waited for ever: which script, and which of its events.
+    stuck: Arc<Mutex<BTreeSet<(usize, usize)>>>,
     /// The mistakes in controllers' code that showed, in this run and in those for traces.
     bugs: Arc<Mutex<Vec<Bug>>>,
 }
@@ -52,8 +54,8 @@ impl Subject {
     pub(crate) fn new(setup: Setup, rules: Rules) -> Self {
         let rules = Arc::new(rules);
         let judged = Judged::new(&rules);
-        let (ends, bugs) = Default::default();
-        Subject { world: World::new(setup), rules, judged, wrongs: Vec::new(), ends, bugs }
+        let (ends, stuck, bugs) = Default::default();
+        Subject { world: World::new(setup), rules, judged, wrongs: Vec::new(), ends, stuck, bugs }
     }
 
     /// The mistake in controller code that a message tells of.
@@ -75,6 +77,34 @@ impl Subject {
         ends
     }
 
+    /// The clients' scripts that can wait for ever, in words.
+    pub(crate) fn unfinished_scripts(&self) -> Vec<String> {
+        let stuck = self.stuck.lock().unwrap_or_else(PoisonError::into_inner);
+        let parts = self.world.parts();
+        let reached = |script: usize| {
+            let environments =
+                (0..parts.environments.len() as u32).map(|number| parts.environments.get(number));
+            environments.map(|environment| environment.scripts[script]).max().unwrap_or(0)
+        };
+        let in_words = |(script, event): &(usize, usize)| {
+            let what = parts.setup.scripts[*script][*event].wait()?;
+            let how = if reached(*script) > *event { "may wait" } else { "waits" };
+            Some(format!("client script {} {how} for ever for {what}", script + 1))
+        };
+        stuck.iter().filter_map(in_words).collect()
+    }
+
+    /// Notes the scripts that go on no more.
+    fn note_stuck(&mut self, state: &Words) {
+        let done = self.world.env(state).scripts.clone();
+        let lengths = self.world.script_lengths();
+        let left = (0..).zip(done).zip(lengths.iter()).filter(|((_, done), length)| done < *length);
+        let left: Vec<(usize, usize)> = left.map(|(place, _)| place).collect();
+        if !left.is_empty() {
+            self.stuck.lock().unwrap_or_else(PoisonError::into_inner).extend(left);
+        }
+    }
+
     fn holds(&mut self, rule: usize, state: &Words) -> bool {
         let visible = World::visible(state);
         if let Some(known) = self.judged.states[rule].get(&visible) {
@@ -83,8 +113,8 @@ impl Subject {
         let seen = self.world.seen(state);
         let predicate = &self.rules.states[rule].predicate;
         let holds = predicate(&seen.view());
-        if self.tries_other_numbers() && predicate(&seen.with_other_numbers().view()) != holds {
-            self.depends_on_numbers(&self.rules.states[rule].name);
+        if self.world.tries_other_numbers() && predicate(&seen.with_other_numbers().view()) != holds {
+            self.world.note_dependence(&format!("the property {:?}", self.rules.states[rule].name));
         }
         self.judged.states[rule].insert(visible, holds);
         holds
@@ -105,30 +135,18 @@ impl Subject {
         let (before, after) = (self.world.seen(before), self.world.seen(after));
         let between = Between { before: before.view(), after: after.view() };
         let broken = self.rules.steps.iter().position(|rule| (rule.predicate)(&between));
-        if self.tries_other_numbers() {
+        if self.world.tries_other_numbers() {
             let (before, after) = (before.with_other_numbers(), after.with_other_numbers());
             let between = Between { before: before.view(), after: after.view() };
             let other = self.rules.steps.iter().position(|rule| (rule.predicate)(&between));
             if other != broken
                 && let Some(rule) = other.or(broken)
             {
-                self.depends_on_numbers(&self.rules.steps[rule].name);
+                self.world.note_dependence(&format!("the property {:?}", self.rules.steps[rule].name));
             }
         }
         self.judged.steps.insert(key, broken);
         broken
-    }
-
-    /// Whether properties are tried on other versions, generations and uids: until one is found that depends on them.
-    fn tries_other_numbers(&self) -> bool {
-        self.world.renumbers() && self.world.parts().steps.depends_on_numbers.is_none()
-    }
-
-    fn depends_on_numbers(&self, property: &str) {
-        let words = format!(
-            "the property {property:?} depends on the number of a resource version, a generation or a uid"
-        );
-        self.world.parts().steps.depends_on_numbers.get_or_insert(words);
     }
 
     /// A rule on steps is broken, in words.
@@ -157,6 +175,10 @@ impl Subject {
     fn judge(&mut self, states: &mut dyn Iterator<Item = Words>) -> Option<(usize, String)> {
         let mut rest = Rest::default();
         for (index, state) in states.enumerate() {
+            if index == 0 {
+                // Scripts only go on: all states in which a run stays for ever are alike in this.
+                self.note_stuck(&state);
+            }
             self.look_at_steps(&state, index, &mut rest);
             if rest.odd.is_none() {
                 let odd = self.left_over(&state).or_else(|| self.other_result(&state));
@@ -287,6 +309,7 @@ impl Clone for Subject {
             judged: Judged::new(&self.rules),
             wrongs: Vec::new(),
             ends: self.ends.clone(),
+            stuck: self.stuck.clone(),
             bugs: self.bugs.clone(),
         }
     }

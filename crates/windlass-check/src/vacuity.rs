@@ -59,7 +59,7 @@ fn waits_only(parts: &Parts) -> impl Iterator<Item = String> {
 fn refused_events(parts: &Parts) -> impl Iterator<Item = String> {
     let refused = parts.refused_events.iter().filter_map(|(event, refusal)| Some((event, refusal.as_ref()?)));
     refused.map(|((script, event), refusal)| {
-        let ask = show::ask(&parts.setup.scripts[*script][*event].0);
+        let ask = parts.setup.scripts[*script][*event].ask().map(show::ask).unwrap_or_default();
         format!("event {} of script {}, `{ask}`, never succeeds: {refusal}", event + 1, script + 1)
     })
 }

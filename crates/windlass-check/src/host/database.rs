@@ -18,6 +18,8 @@ pub(crate) struct Database {
     collections: FxHashMap<u32, Arc<[Collection]>>,
     /// Whether lists come without their version. It counts all writes, and would tell apart what is alike.
     unversioned_lists: bool,
+    /// Whether the controllers of workloads are among the cluster's own.
+    workloads: bool,
 }
 
 /// What a request did.
@@ -41,13 +43,14 @@ pub(crate) struct Collection {
 }
 
 impl Database {
-    pub(crate) fn new(unversioned_lists: bool) -> Self {
+    pub(crate) fn new(unversioned_lists: bool, workloads: bool) -> Self {
         Database {
             clusters: Vec::new(),
             ids: Interner::new(),
             effects: FxHashMap::default(),
             collections: FxHashMap::default(),
             unversioned_lists,
+            workloads,
         }
     }
 
@@ -105,7 +108,7 @@ impl Database {
         if let Some(known) = self.collections.get(&cluster) {
             return known.clone();
         }
-        let requests = collector::next_requests(self.cluster(cluster));
+        let requests = collector::next_requests(self.cluster(cluster), self.workloads);
         let wanted: Arc<[Collection]> = requests
             .into_iter()
             .map(|(actor, request)| Collection { actor, ask: asks.id(plain(request)) })

@@ -7,3 +7,4 @@ pub(crate) mod database;
 pub(crate) mod environment;
 pub(crate) mod network;
 pub(crate) mod service;
+pub(crate) mod wait;

@@ -77,7 +77,7 @@ impl World {
     /// What clients, the network and the cluster's own controllers can do.
     pub(crate) fn common_actions(&mut self, state: &Words, actions: &mut Vec<Action>) {
         for script in 0..self.script_lengths.len() {
-            if self.env(state).scripts[script] < self.script_lengths[script] {
+            if self.goes_on(state, script) {
                 actions.push(Action::Client { script: script as u8 });
             }
         }

@@ -25,6 +25,8 @@ pub(crate) struct Memory {
     environments: Vec<Option<Arc<Environment>>>,
     messages: Vec<Option<MessageFacts>>,
     collections: Vec<Option<Arc<[Collection]>>>,
+    /// By script, cluster and environment: whether a script that waits goes on.
+    waits: FxHashMap<(usize, u32, u32), bool>,
     effects: FxHashMap<(u32, u32), Effect>,
     calls: FxHashMap<(u32, u32), (u32, u32)>,
     env_ops: FxHashMap<(u32, EnvOp), u32>,
@@ -85,11 +87,30 @@ impl World {
 
     pub(crate) fn collections(&mut self, cluster: u32) -> &Arc<[Collection]> {
         let parts = &self.parts;
-        entry(&mut self.memory.collections, cluster, || {
-            let mut parts = super::lock(parts);
-            let parts = &mut *parts;
-            parts.database.collections(cluster, &mut parts.asks)
-        })
+        entry(&mut self.memory.collections, cluster, || super::lock(parts).collections(cluster))
+    }
+
+    /// Whether a client's script has an event left and does not wait for something that is not so.
+    pub(crate) fn goes_on(&mut self, state: &Words, script: usize) -> bool {
+        let done = self.env(state).scripts[script];
+        if done >= self.script_lengths[script] {
+            return false;
+        }
+        let key = (script, state[CLUSTER], state[ENVIRONMENT]);
+        if let Some(known) = self.memory.waits.get(&key) {
+            return *known;
+        }
+        let event = self.parts().setup.scripts[script][done].clone();
+        let seen = self.seen(state);
+        let goes_on = event.wait().is_none_or(|wait| wait.is_over(&seen.view()));
+        if let Some(wait) = event.wait()
+            && self.tries_other_numbers()
+            && wait.is_over(&seen.with_other_numbers().view()) != goes_on
+        {
+            self.note_dependence(&format!("what a script waits for, {wait},"));
+        }
+        self.memory.waits.insert(key, goes_on);
+        goes_on
     }
 
     /// What a request does to a cluster.

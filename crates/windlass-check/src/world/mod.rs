@@ -141,6 +141,11 @@ impl World {
         self.initial
     }
 
+    /// How many events each client's script has.
+    pub(crate) fn script_lengths(&self) -> Arc<[usize]> {
+        self.script_lengths.clone()
+    }
+
     /// In how many ways names can change places.
     pub(crate) fn exchanges(&self) -> usize {
         self.exchanges

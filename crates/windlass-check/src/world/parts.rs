@@ -5,6 +5,7 @@
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use windlass::{Answer, Ask, CallError, Controller, RandomBytes, Shortcut, Trigger, Verdict};
 use windlass_model::{Change, Cluster, Key, Reason, Response, Status, Store, Timestamp, Verb, object};
 
@@ -16,7 +17,7 @@ use crate::action::Place;
 use crate::fault::Faults;
 use crate::host::client::ClientEvent;
 use crate::host::controller::{Active, Host, Slot, insert, remove};
-use crate::host::database::{Database, insists, key_of};
+use crate::host::database::{Collection, Database, insists, key_of};
 use crate::host::environment::Environment;
 use crate::host::network::{Message, Network};
 use crate::host::service::{IsRead, Respond, ServiceStates, Services};
@@ -45,6 +46,8 @@ pub(crate) struct Setup {
     pub(crate) reductions: Reductions,
     /// Names of objects that are alike.
     pub(crate) alike: Vec<Vec<String>>,
+    /// Whether the controllers of workloads are part of the world.
+    pub(crate) workloads: bool,
 }
 
 impl Setup {
@@ -104,8 +107,8 @@ pub(crate) struct Parts {
     pub(crate) networks: Interner<Network>,
     pub(crate) environments: Interner<Environment>,
     pub(crate) wrongs: Interner<Wrong>,
-    /// What the clients' scripts do, as numbers of asks.
-    pub(crate) scripts: Vec<Vec<u32>>,
+    /// What the clients' scripts do, as numbers of asks; `None` where they wait.
+    pub(crate) scripts: Vec<Vec<Option<u32>>>,
     /// Where in a reconcile crashes struck: the state, and the request that was under way.
     pub(crate) crash_points: BTreeSet<String>,
     /// By script and event: the last refusal, as long as the event has never succeeded; `None` once it has.
@@ -118,7 +121,7 @@ pub(crate) struct Parts {
 impl Parts {
     pub(crate) fn new(setup: Setup) -> Self {
         let mut asks = Interner::new();
-        let mut number = |event: &ClientEvent| asks.id(event.0.clone());
+        let mut number = |event: &ClientEvent| event.ask().map(|ask| asks.id(ask.clone()));
         let scripts = setup.scripts.iter().map(|script| script.iter().map(&mut number).collect()).collect();
         let mut messages = Interner::new();
         messages.id(Message { sender: usize::MAX, ask: u32::MAX, decided_on: None });
@@ -129,7 +132,7 @@ impl Parts {
                 setup.processes.clone(),
                 setup.renumbers().then(|| setup.cluster.types().clone()),
             ),
-            database: Database::new(setup.reductions.versions),
+            database: Database::new(setup.reductions.versions, setup.workloads),
             services: Services::new(setup.services.clone()),
             asks,
             answers: Interner::new(),
@@ -248,6 +251,15 @@ impl Parts {
             marks,
             changed: !applied.changes.is_empty(),
         }
+    }
+
+    /// What the cluster's own controllers would do.
+    pub(crate) fn collections(&mut self, cluster: u32) -> Arc<[Collection]> {
+        let wanted = self.database.collections(cluster, &mut self.asks);
+        if self.setup.workloads {
+            self.compare_collections(cluster, &wanted);
+        }
+        wanted
     }
 
     /// What a call does to the services: their states afterwards, and the answer.

@@ -62,6 +62,8 @@ impl World {
     fn client_event(&mut self, step: &mut Step, script: usize) {
         let (ask, event) = (self.script_ask(&step.state, script), self.env(&step.state).scripts[script]);
         self.env_op(step, EnvOp::Script(script));
+        // What it has waited for is so, which changes nothing else.
+        let Some(ask) = ask else { return };
         if matches!(&**self.parts().asks.get(ask), Ask::Call { .. }) {
             self.meet_service(step, ask);
         } else {
@@ -169,8 +171,8 @@ impl World {
         }
     }
 
-    /// What a client's script does next.
-    pub(crate) fn script_ask(&mut self, state: &Words, script: usize) -> u32 {
+    /// What a client's script asks for next; `None` if it waits for something.
+    pub(crate) fn script_ask(&mut self, state: &Words, script: usize) -> Option<u32> {
         let done = self.env(state).scripts[script];
         self.parts().scripts[script][done]
     }

@@ -17,6 +17,7 @@ use windlass_model::{Body, History, Key, MemoryStore, Request, object};
 use super::parts::Parts;
 use super::{CLUSTER, ENVIRONMENT, HOSTS, NETWORK, Words, World};
 use crate::host::controller::{Active, Host, Slot};
+use crate::host::database::Collection;
 use crate::host::environment::Environment;
 use crate::host::network::{Message, Network};
 use crate::steps::{Job, NodeNext};
@@ -114,11 +115,12 @@ impl Parts {
     pub(crate) fn find_symmetries(&mut self, groups: &[Vec<String>], cluster: u32, environment: u32) {
         self.mirrors.exchanges = exchanges(groups);
         self.learn_uids(cluster);
-        let scripts: Vec<u32> = self.scripts.iter().flatten().copied().collect();
+        let scripts: Vec<Option<u32>> = self.scripts.iter().flatten().copied().collect();
         let unchanged = (0..self.mirrors.exchanges.len()).all(|exchange| {
             self.mirror_cluster(exchange, cluster) == cluster
                 && self.mirror(exchange, ENVIRONMENT, environment) == environment
-                && scripts.iter().all(|ask| self.mirror_ask(exchange, *ask) == *ask)
+                // What a script waits for may be about one of the names in particular.
+                && scripts.iter().all(|ask| ask.is_some_and(|ask| self.mirror_ask(exchange, ask) == ask))
         });
         if !unchanged {
             self.mirrors.exchanges.clear();
@@ -381,6 +383,26 @@ impl Parts {
             if !same {
                 let asked = crate::show::ask(self.asks.get(ask));
                 self.mirrors.broken.get_or_insert_with(|| format!("what `{asked}` does"));
+            }
+        }
+    }
+
+    /// What the cluster's own controllers would do must be, exchanged, what they would do to the exchanged cluster. The
+    /// names that some of them make up depend on all of a template, the names in it included.
+    pub(crate) fn compare_collections(&mut self, cluster: u32, wanted: &[Collection]) {
+        for exchange in 0..self.mirrors.exchanges.len() {
+            let there = self.mirror_cluster(exchange, cluster);
+            let there = self.database.collections(there, &mut self.asks);
+            let mut expected = Vec::new();
+            for Collection { actor, ask } in wanted {
+                expected.push((*actor, self.mirror_ask(exchange, *ask)));
+            }
+            let mut found: Vec<_> = there.iter().map(|Collection { actor, ask }| (*actor, *ask)).collect();
+            expected.sort_unstable();
+            found.sort_unstable();
+            if expected != found {
+                let what = "what the cluster's own controllers do";
+                self.mirrors.broken.get_or_insert_with(|| what.to_owned());
             }
         }
     }

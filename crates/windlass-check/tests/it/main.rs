@@ -14,3 +14,4 @@ mod services;
 mod things;
 mod triggers;
 mod vacuity;
+mod workloads;
