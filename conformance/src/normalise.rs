@@ -281,7 +281,7 @@ mod tests {
             json!({ "clusterIP": "10.96.7.1", "clusterIPs": ["10.96.7.1"],
                     "ports": [{ "nodePort": 30_001 }, { "nodePort": 31_000 }], "healthCheckNodePort": 30_001 }),
             &json!({ "clusterIP": "<address 1>", "clusterIPs": ["<address 1>"],
-                     "ports": [{ "nodePort": "<node port 2>" }, { "nodePort": "<node port 3>" }], "healthCheckNodePort": "<node port 1>" }),
+                     "ports": [{ "nodePort": "<node port 1>" }, { "nodePort": "<node port 2>" }], "healthCheckNodePort": "<node port 1>" }),
         );
         let others =
             json!({ "clusterIP": "None", "clusterIPs": ["None"], "ip": "10.96.7.1", "port": 30_001 });

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::core::ObjectMeta;
 use serde_json::json;
-use windlass::{Cx, Machine, Outcome, done};
+use windlass::{Cx, Declaration, Machine, Outcome, Verb, done};
 use windlass_check::{Check, ClientEvent, Faults, Oracle, Reductions, Report, View, check};
 
 use crate::things::{Only, Thing, ThingSpec};
@@ -24,6 +24,10 @@ struct Wipes {
 impl Machine for Wipes {
     type Parent = Thing;
     type State = Only;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.may::<ConfigMap>([Verb::Get, Verb::Update]);
+    }
 
     async fn run(&self, _: Only, cx: &Cx<Thing>) -> Outcome<Only> {
         let generation = cx.parent().metadata.generation.unwrap_or(0);
@@ -132,6 +136,10 @@ struct NamesByUid;
 impl Machine for NamesByUid {
     type Parent = Thing;
     type State = Only;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.may::<ConfigMap>([Verb::Get, Verb::Create]);
+    }
 
     async fn run(&self, _: Only, cx: &Cx<Thing>) -> Outcome<Only> {
         let uid = cx.parent().metadata.uid.clone().unwrap_or_default();
