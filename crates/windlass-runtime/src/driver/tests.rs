@@ -72,7 +72,7 @@ async fn a_contested_status_is_held_back_with_a_conflict() {
     opened.expect("a watch of everything").state.set_synced();
     let driver = Driver::new(watches, Arc::default(), Duration::from_secs(60), ContestSettings::default());
     let Ask::Api { mut request, shortcut } = ask(Verb::Patch(PatchKind::Merge), Shortcut::None) else {
-        return;
+        unreachable!("it asks the API");
     };
     request.subresource = Some("status".to_owned());
     request.body = Some(json!({ "status": { "phase": "Done" } }));
