@@ -191,6 +191,19 @@ impl Violation {
         }
     }
 
+    /// The rule that is violated, in one line: `always "cm2 implies cm1"`.
+    pub fn rule(&self) -> String {
+        match self {
+            Violation::Always { property, .. } => format!("always {property:?}"),
+            Violation::Eventually { property, .. } => format!("eventually {property:?}"),
+            Violation::Never { property } => format!("sometimes {property:?}"),
+            Violation::Step { message, .. } | Violation::AtRest { message, .. } => {
+                message.lines().next().unwrap_or_default().to_owned()
+            }
+            Violation::Code { bug, .. } => bug.reason().to_owned(),
+        }
+    }
+
     /// Whether it is of a rule that the user has written, and not of one that every check has.
     pub(crate) fn is_of_the_user(&self) -> bool {
         match self {

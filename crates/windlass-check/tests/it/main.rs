@@ -5,7 +5,6 @@ mod crash_points;
 mod faults;
 mod outputs;
 mod page;
-mod policies;
 mod properties;
 mod reductions;
 mod regressions;

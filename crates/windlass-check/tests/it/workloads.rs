@@ -4,7 +4,7 @@ use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use serde_json::{Value, json};
 use windlass::{
-    Cx, Declaration, Machine, Outcome, States, done, done_and_requeue_after, requeue_after, secs, to,
+    Cx, Declaration, Machine, Outcome, States, Verb, done, done_and_requeue_after, requeue_after, secs, to,
 };
 use windlass_check::{ClientEvent, Faults, Oracle, Reductions, Report, Violation, check};
 
@@ -129,6 +129,10 @@ impl Machine for Forgets {
     type Parent = Thing;
     type State = Forgetful;
 
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.may::<Deployment>([Verb::Get, Verb::Create]);
+    }
+
     async fn run(&self, _: Forgetful, cx: &Cx<Thing>) -> Outcome<Forgetful> {
         if cx.get::<Deployment>("web").await?.is_none() {
             cx.create(&deployment(1, "web:1")).await?;
@@ -170,7 +174,7 @@ impl Machine for FollowsImage {
     type State = Upgrade;
 
     fn declare(&self, declaration: &mut Declaration) {
-        declaration.output::<StatefulSet>();
+        declaration.output::<StatefulSet>().may::<ConfigMap>([Verb::Get]);
     }
 
     async fn run(&self, _: Upgrade, cx: &Cx<Thing>) -> Outcome<Upgrade> {

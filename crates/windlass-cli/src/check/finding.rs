@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::{Value, json};
 use windlass_check::engine::{Memory, Simulation};
-use windlass_check::{Check, Counterexample, Report, Saved};
+use windlass_check::{Check, Counterexample, Report, Saved, Violation};
 
 use super::numbers::{bytes, grouped, per_second};
 
@@ -187,6 +187,9 @@ fn explored_facts(report: &Report) -> Vec<(&'static str, String)> {
     facts.extend(labels.zip(report.rules.iter().cloned()));
     let never = |fault: &&str| ("note", format!("a {fault} was allowed, but never possible"));
     facts.extend(report.never_struck.iter().map(never));
+    facts.extend(report.notes.iter().map(|note| ("note", note.clone())));
+    let also = |violation: &Violation| ("also", violation.rule());
+    facts.extend(report.further.iter().map(also));
     facts
 }
 
@@ -201,6 +204,8 @@ fn explored_figures(report: &Report) -> Value {
         "executions": report.executions,
         "rules": report.rules,
         "neverStruck": report.never_struck,
+        "notes": report.notes,
+        "alsoViolated": report.further.iter().map(Violation::rule).collect::<Vec<_>>(),
     })
 }
 

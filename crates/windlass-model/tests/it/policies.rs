@@ -15,16 +15,22 @@ fn write(plural: &str, body: Value) -> Request {
     Request::new(Verb::Patch(PatchKind::Apply), resource).named(&name).with_body(body).as_manager("tester")
 }
 
+/// An object with further fields, or other values of those that it has.
+fn with_fields(mut object: Value, fields: &Value) -> Value {
+    for (field, value) in fields.as_object().into_iter().flatten() {
+        object[field] = value.clone();
+    }
+    object
+}
+
 /// A policy about creations and changes of ConfigMaps, with further fields of its spec.
 fn policy(name: &str, spec: Value) -> Value {
-    let mut whole = json!({
+    let whole = json!({
         "matchConstraints": { "resourceRules": [{
             "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"], "resources": ["configmaps"],
         }] },
     });
-    for (field, value) in spec.as_object().unwrap() {
-        whole[field] = value.clone();
-    }
+    let whole = with_fields(whole, &spec);
     json!({
         "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
         "metadata": { "name": name }, "spec": whole,
@@ -32,10 +38,7 @@ fn policy(name: &str, spec: Value) -> Value {
 }
 
 fn binding(name: &str, policy: &str, spec: Value) -> Value {
-    let mut whole = json!({ "policyName": policy, "validationActions": ["Deny"] });
-    for (field, value) in spec.as_object().unwrap() {
-        whole[field] = value.clone();
-    }
+    let whole = with_fields(json!({ "policyName": policy, "validationActions": ["Deny"] }), &spec);
     json!({
         "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
         "metadata": { "name": name }, "spec": whole,
@@ -314,21 +317,16 @@ fn the_object_before_and_after_and_the_request_are_seen() {
 #[test]
 fn only_what_matches_is_evaluated() {
     let constraints = |fields: Value| {
-        let mut constraints = json!({ "resourceRules": [{
+        let constraints = json!({ "resourceRules": [{
             "apiGroups": ["", "example.com"], "apiVersions": ["v1"], "operations": ["CREATE"],
             "resources": ["configmaps", "widgets", "namespaces"],
         }] });
-        for (field, value) in fields.as_object().unwrap() {
-            constraints[field] = value.clone();
-        }
+        let constraints = with_fields(constraints, &fields);
         json!({ "matchConstraints": constraints, "validations": [{ "expression": "false" }] })
     };
     let rule = |fields: Value| {
-        let mut rule = json!({ "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"] });
-        for (field, value) in fields.as_object().unwrap() {
-            rule[field] = value.clone();
-        }
-        json!([rule])
+        let rule = json!({ "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"] });
+        json!([with_fields(rule, &fields)])
     };
     let labelled = create("configmaps", with_meta(config_map("a"), "labels", json!({ "app": "web" })));
     let plain = config("a", json!({}));
@@ -417,13 +415,7 @@ fn parameters_come_from_where_the_binding_says() {
         "validations": [{ "expression": "params == null || string(object.spec.replicas) == params.data.replicas",
                           "messageExpression": "params.kind + ' ' + params.metadata.name + ' wants ' + params.data.replicas" }],
     });
-    let reference = |fields: Value| {
-        let mut reference = json!({ "parameterNotFoundAction": "Deny" });
-        for (field, value) in fields.as_object().unwrap() {
-            reference[field] = value.clone();
-        }
-        json!({ "paramRef": reference })
-    };
+    let reference = |fields: Value| json!({ "paramRef": with_fields(json!({ "parameterNotFoundAction": "Deny" }), &fields) });
     let request = create("widgets", widget("w"));
     for (bound, request, expected) in [
         (json!({}), request.clone(), None),
