@@ -12,6 +12,7 @@ use crate::fault::Faults;
 use crate::host::client::{ClientEvent, creation};
 use crate::host::service::{IsRead, Respond, ServiceStates};
 use crate::oracle::Oracle;
+use crate::progress;
 use crate::reductions::Reductions;
 use crate::report::{self, Report};
 use crate::rules::{Rules, StateRule, StepRule};
@@ -403,10 +404,11 @@ impl Check {
         let check = self.without_known_misfits();
         let subject = check.subject();
         let Reductions { symmetry, partial_order, .. } = check.reductions;
-        let options = Options { symmetry, partial_order, ..check.options.clone() };
+        let mut options = Options { symmetry, partial_order, ..check.options.clone() };
+        options.progress.get_or_insert_with(|| progress::on_stderr(&check.names()));
         let exploration = engine::explore(&subject, &options);
         match check.without_misfit(&subject) {
-            None => Report::new(&subject, check.objects, exploration, check.notes),
+            None => Report::new(&subject, check.objects, &options, exploration, check.notes),
             Some(less) => less.run_once(),
         }
     }
@@ -451,6 +453,11 @@ impl Check {
             }
             (None, None) => None,
         }
+    }
+
+    fn names(&self) -> String {
+        let names: Vec<&str> = self.controllers.iter().map(Controller::name).collect();
+        names.join(", ")
     }
 
     fn not_renumbered(&self, why: &str) -> Check {

@@ -57,6 +57,7 @@ mod host;
 mod intern;
 mod narrate;
 mod oracle;
+mod progress;
 mod reductions;
 mod regression;
 mod replay;

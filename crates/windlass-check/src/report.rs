@@ -5,7 +5,7 @@ use std::fmt;
 
 use windlass::Bug;
 
-use crate::engine::{self, Ended, Exploration};
+use crate::engine::{self, Ended, Exploration, Options};
 use crate::fault::Faults;
 use crate::oracle::Oracle;
 use crate::subject::Subject;
@@ -98,6 +98,7 @@ impl Report {
     pub(crate) fn new(
         subject: &Subject,
         objects: usize,
+        options: &Options,
         mut exploration: Exploration,
         mut notes: Vec<String>,
     ) -> Self {
@@ -117,6 +118,9 @@ impl Report {
         if is_complete {
             notes.extend(vacuity::notes(&parts));
         }
+        let panicked = |(property, message)| format!("the property {property:?} panicked: {message}");
+        notes.extend(subject.panics().into_iter().map(panicked));
+        notes.extend(limit_note(&exploration, options));
         Report {
             controllers: names.join(", "),
             faults: parts.setup.faults.clone(),
@@ -291,6 +295,28 @@ impl fmt::Display for Violation {
             Violation::Code { bug, trace } => write!(f, "{bug}\nafter these steps:\n{trace}"),
         }
     }
+}
+
+/// Which limit was reached, how far everything was seen, and what to do.
+fn limit_note(exploration: &Exploration, options: &Options) -> Option<String> {
+    let limit = match exploration.ended {
+        Ended::StateLimit => {
+            format!("{} states (Check::max_states, --max-states)", grouped(options.max_states as u64))
+        }
+        Ended::MemoryLimit => {
+            format!("{} MiB of memory (Options::memory_bytes)", grouped(options.memory_bytes as u64 >> 20))
+        }
+        Ended::Complete | Ended::Violated | Ended::Stopped => return None,
+    };
+    let seen = match exploration.fault_layers {
+        None | Some(0) => format!("up to {} steps deep", exploration.depth),
+        Some(1) => "everything that needs no fault was seen".to_owned(),
+        Some(layers) => format!("everything that needs at most {} faults was seen", layers - 1),
+    };
+    Some(format!(
+        "the limit of {limit} was reached; {seen}. Make the world smaller (fewer objects, faults or scripts), raise the \
+         limit, or draw random runs: Check::simulate, Options::then_simulate"
+    ))
 }
 
 fn write_loop(f: &mut fmt::Formatter<'_>, repeats: &Trace) -> fmt::Result {

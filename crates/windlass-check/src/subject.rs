@@ -1,6 +1,7 @@
 //! What a check explores: the world, as a [`Model`], with the rules that it must obey.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
@@ -10,7 +11,7 @@ use crate::action::{Action, KINDS};
 use crate::engine::{Expansion, Model, Next, Property, PropertyKind, by_actions};
 use crate::narrate;
 use crate::oracle::{self, Oracle, Settled};
-use crate::rules::Rules;
+use crate::rules::{Rules, StateRule, StepRule};
 use crate::steps::NodeNext;
 use crate::trace::TraceStep;
 use crate::view::Between;
@@ -27,6 +28,8 @@ pub(crate) struct Subject {
     ends: Arc<Mutex<Vec<Arc<Settled>>>>,
     /// Where clients' scripts waited for ever: which script, and which of its events.
     stuck: Arc<Mutex<BTreeSet<(usize, usize)>>>,
+    /// Properties that panicked, with what the panic said.
+    panics: Arc<Mutex<BTreeMap<String, String>>>,
     /// The mistakes in controllers' code that showed, in this run and in those for traces.
     bugs: Arc<Mutex<Vec<Bug>>>,
 }
@@ -54,8 +57,8 @@ impl Subject {
     pub(crate) fn new(setup: Setup, rules: Rules) -> Self {
         let rules = Arc::new(rules);
         let judged = Judged::new(&rules);
-        let (ends, stuck, bugs) = Default::default();
-        Subject { world: World::new(setup), rules, judged, wrongs: Vec::new(), ends, stuck, bugs }
+        let (ends, stuck, panics, bugs) = Default::default();
+        Subject { world: World::new(setup), rules, judged, wrongs: Vec::new(), ends, stuck, panics, bugs }
     }
 
     /// The mistake in controller code that a message tells of.
@@ -111,8 +114,11 @@ impl Subject {
             return *known;
         }
         let seen = self.world.seen(state);
-        let predicate = &self.rules.states[rule].predicate;
-        let holds = predicate(&seen.view());
+        let StateRule { name, predicate, .. } = &self.rules.states[rule];
+        let Some(holds) = self.guarded(name, || predicate(&seen.view())) else {
+            self.judged.states[rule].insert(visible, false);
+            return false;
+        };
         if self.world.tries_other_numbers() && predicate(&seen.with_other_numbers().view()) != holds {
             self.world.note_dependence(&format!("the property {:?}", self.rules.states[rule].name));
         }
@@ -134,7 +140,9 @@ impl Subject {
         }
         let (before, after) = (self.world.seen(before), self.world.seen(after));
         let between = Between { before: before.view(), after: after.view() };
-        let broken = self.rules.steps.iter().position(|rule| (rule.predicate)(&between));
+        let happens =
+            |rule: &StepRule| self.guarded(&rule.name, || (rule.predicate)(&between)).unwrap_or(true);
+        let broken = self.rules.steps.iter().position(happens);
         if self.world.tries_other_numbers() {
             let (before, after) = (before.with_other_numbers(), after.with_other_numbers());
             let between = Between { before: before.view(), after: after.view() };
@@ -147,6 +155,25 @@ impl Subject {
         }
         self.judged.steps.insert(key, broken);
         broken
+    }
+
+    /// Evaluates a property. One that panics is noted with what the panic says, and counts as violated there.
+    fn guarded(&self, property: &str, evaluate: impl FnOnce() -> bool) -> Option<bool> {
+        let evaluated = catch_unwind(AssertUnwindSafe(evaluate));
+        evaluated
+            .map_err(|panic| {
+                let message = panic.downcast_ref::<String>().map(String::as_str);
+                let message =
+                    message.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+                let mut panics = self.panics.lock().unwrap_or_else(PoisonError::into_inner);
+                panics.entry(property.to_owned()).or_insert_with(|| message.to_owned());
+            })
+            .ok()
+    }
+
+    /// The properties that panicked, each with what the panic said.
+    pub(crate) fn panics(&self) -> BTreeMap<String, String> {
+        self.panics.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// A rule on steps is broken, in words.
@@ -310,6 +337,7 @@ impl Clone for Subject {
             wrongs: Vec::new(),
             ends: self.ends.clone(),
             stuck: self.stuck.clone(),
+            panics: self.panics.clone(),
             bugs: self.bugs.clone(),
         }
     }

@@ -132,3 +132,27 @@ fn ends_may_differ_in_fields_that_are_named() {
     let report = making(How::Succeeds).faults(Faults::none().crashes(1)).only_first_violation().run();
     assert!(report.holds(), "{report}");
 }
+
+#[test]
+fn a_property_that_panics_is_named_and_has_a_trace() {
+    let report = making(How::Succeeds)
+        .always("it can be read", |world| {
+            assert!(!world.has::<ConfigMap>("made"), "cannot read it");
+            true
+        })
+        .run();
+    let Some(Violation::Always { property, trace }) = &report.violation else { panic!("{report}") };
+    assert_eq!(property, "it can be read");
+    assert!(!trace.steps.is_empty());
+    assert!(
+        report.notes.contains(&"the property \"it can be read\" panicked: cannot read it".to_owned()),
+        "{report}"
+    );
+}
+
+#[test]
+fn a_limit_says_which_it_is_and_what_was_seen() {
+    let report = making(How::Succeeds).faults(Faults::none().crashes(3)).max_states(40).run();
+    let note = report.notes.iter().find(|note| note.starts_with("the limit of 40 states (Check::max_states"));
+    assert!(note.is_some_and(|note| note.contains("everything that needs no fault was seen")), "{report}");
+}
