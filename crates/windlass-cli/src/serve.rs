@@ -21,6 +21,7 @@ use crate::address::address;
   windlass serve --write-kubeconfig kubeconfig              in memory, on port 6443 of this machine
   kubectl --kubeconfig kubeconfig get namespaces            from another terminal
   windlass serve --data DIR --listen 127.0.0.1:0            durable, on a free port
+  windlass serve --workloads                                pods become ready, rollouts and Jobs end
   windlass serve --check DIR                                what is in a folder, and is it whole")]
 pub(crate) struct ServeArguments {
     /// Where to listen; port 0 takes a free one. An address that other machines can reach needs TLS.
@@ -47,6 +48,11 @@ pub(crate) struct ServeArguments {
     /// Give each namespace a service account and the certificate authority, as a controller manager does.
     #[arg(long)]
     service_accounts: bool,
+    /// Run the controllers of workloads: pods are scheduled and become ready without running anything, Deployments,
+    /// StatefulSets and DaemonSets roll out, Jobs complete, claims are bound. So `kubectl rollout status`, `kubectl wait`
+    /// and `helm install --wait` end.
+    #[arg(long)]
+    workloads: bool,
     /// Speak plain HTTP, on this machine only.
     #[arg(long, conflicts_with_all = ["tls_cert", "tls_key"])]
     insecure: bool,
@@ -120,6 +126,7 @@ fn options(arguments: &ServeArguments) -> ServerOptions {
         tls,
         names: arguments.tls_names.clone(),
         service_accounts: arguments.service_accounts,
+        workloads: arguments.workloads,
         authorization: match arguments.authorization {
             Authorization::AlwaysAllow => AuthorizationMode::AlwaysAllow,
             Authorization::Rbac => AuthorizationMode::Rbac,

@@ -34,6 +34,9 @@ pub(crate) struct UpArguments {
     /// Serve /metrics, /healthz, /readyz and /debug/recordings here; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address, default_value = "127.0.0.1:0")]
     endpoints: SocketAddr,
+    /// Run the controllers of workloads, too: pods become ready without running anything, rollouts and Jobs end.
+    #[arg(long)]
+    workloads: bool,
     /// Log as lines of JSON.
     #[arg(long)]
     json_logs: bool,
@@ -56,6 +59,7 @@ async fn up(arguments: &UpArguments) -> anyhow::Result<()> {
         listen: arguments.listen,
         data: arguments.data.clone(),
         service_accounts: true,
+        workloads: arguments.workloads,
         ..ServerOptions::default()
     };
     let cluster = LocalCluster::start(options, arguments.endpoints, &arguments.write_kubeconfig).await?;

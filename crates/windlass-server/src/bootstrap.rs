@@ -1,18 +1,25 @@
 //! The objects that every cluster has, written on first start.
 
 use windlass_model::authorization::bootstrap_requests;
-use windlass_model::{Request, cluster, handle};
+use windlass_model::{Request, cluster, handle, workloads};
 
 use crate::clock;
 use crate::http::gate::AuthorizationMode;
 use crate::store::Storage;
 
 /// Writes what is missing of them. The error says what was refused.
-pub(crate) async fn write_first_objects(storage: &Storage, mode: AuthorizationMode) -> Result<(), String> {
+pub(crate) async fn write_first_objects(
+    storage: &Storage,
+    mode: AuthorizationMode,
+    with_workloads: bool,
+) -> Result<(), String> {
     let mut requests: Vec<Request> =
         cluster::first_requests().chain(cluster::system_class_requests()).collect();
     if mode == AuthorizationMode::Rbac {
         requests.extend(bootstrap_requests(&storage.snapshot()));
+    }
+    if with_workloads {
+        requests.extend(workloads::first_requests(&storage.snapshot(), clock::now()));
     }
     for request in requests {
         write(storage, &request).await?;

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 use windlass_model::{
-    Change, Key, Request, authentication, authorization, definitions, gc, handle, namespaces, protection,
-    shapes_types,
+    Change, Key, Request, Status, authentication, authorization, definitions, gc, handle, namespaces,
+    protection, shapes_types, workloads,
 };
 
 use crate::clock;
@@ -27,6 +27,8 @@ pub(crate) struct Loops {
     pub(crate) authority: Option<String>,
     /// Whether each namespace gets a service account.
     pub(crate) service_accounts: bool,
+    /// Whether the workload controllers are among them.
+    pub(crate) workloads: bool,
 }
 
 /// What there is to look at.
@@ -89,6 +91,7 @@ impl Loops {
         record.after.is_none()
             || shapes_types(&record.key)
             || objects.any(|object| object.is_deleting() || object.is_owned())
+            || self.workloads && workloads::is_watched(&record.key)
             || match &*record.key.plural {
                 "clusterroles" | "namespaces" | "secrets" | "serviceaccounts" => true,
                 "configmaps" => self.service_accounts,
@@ -129,6 +132,13 @@ impl Loops {
                 requests.extend(protection::requests_after(snapshot, changes));
             }
         }
+        if self.workloads {
+            let steps = match look {
+                Look::Everything => workloads::next_requests(snapshot, clock::now()),
+                Look::Changes(changes) => workloads::requests_after(snapshot, clock::now(), changes),
+            };
+            requests.extend(steps.into_iter().map(|step| step.request));
+        }
         requests
     }
 
@@ -136,13 +146,23 @@ impl Loops {
         for request in requests {
             let storage = &self.api.storage;
             let judged = storage.write(|newest| handle(newest, newest.types(), clock::now(), &request)).await;
-            if let Err(error) = judged {
-                tracing::warn!(%error, "a step of the cluster's own controllers was not stored");
-                return Err(NotStored);
+            match judged {
+                Err(error) => {
+                    tracing::warn!(%error, "a step of the cluster's own controllers was not stored");
+                    return Err(NotStored);
+                }
+                Ok(written) => log_refusal(&request, written.effect.response.failure()),
             }
         }
         Ok(())
     }
+}
+
+/// A step that comes too late is decided anew by whoever changed its object; any other refusal is for people to see.
+fn log_refusal(request: &Request, refusal: Option<&Status>) {
+    let Some(status) = refusal.filter(|status| !matches!(status.code, 404 | 409)) else { return };
+    let (verb, resource) = (request.verb.name(), &request.resource.plural);
+    tracing::warn!(verb, resource, reason = %status.message, "a step of the cluster's own controllers was refused");
 }
 
 impl Look<'_> {

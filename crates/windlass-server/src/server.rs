@@ -39,6 +39,8 @@ pub struct ServerOptions {
     pub authorization: AuthorizationMode,
     /// Whether each namespace gets a service account and the certificate authority, as a controller manager does it.
     pub service_accounts: bool,
+    /// Whether the cluster's workload controllers run: pods become ready without running anything, rollouts and Jobs end.
+    pub workloads: bool,
     /// What one client may ask of it.
     pub limits: Limits,
     /// How much of the past watches can resume from.
@@ -54,6 +56,7 @@ impl Default for ServerOptions {
             names: Vec::new(),
             authorization: AuthorizationMode::default(),
             service_accounts: false,
+            workloads: false,
             limits: Limits::default(),
             history: HistoryLimits::default(),
         }
@@ -150,7 +153,7 @@ impl Server {
             authority: certificate.as_ref().map(|certificate| certificate.authority.clone()),
             token: Some(auth.admin_token().to_owned()),
         };
-        bootstrap::write_first_objects(&storage, options.authorization)
+        bootstrap::write_first_objects(&storage, options.authorization, options.workloads)
             .await
             .map_err(StartError::Bootstrap)?;
         let (closer, closing) = Closer::new();
@@ -170,6 +173,7 @@ impl Server {
             api: Arc::clone(&api),
             authority: kubeconfig.authority.clone(),
             service_accounts: options.service_accounts,
+            workloads: options.workloads,
         };
         let tls = certificate.map(|certificate| TlsAcceptor::from(certificate.config));
         let tasks = vec![

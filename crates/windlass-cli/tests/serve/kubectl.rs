@@ -27,7 +27,7 @@ macro_rules! transcripts {
     };
 }
 
-transcripts! { access apply cascade change create custom delete describe discover explain get scale wait watch }
+transcripts! { access apply cascade change create custom delete describe discover explain get rollout scale wait watch }
 
 #[test]
 fn every_transcript_is_played() {

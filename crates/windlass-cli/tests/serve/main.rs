@@ -17,3 +17,4 @@ mod runs;
 mod served;
 mod started;
 mod traces;
+mod workloads;
