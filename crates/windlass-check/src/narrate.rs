@@ -165,7 +165,8 @@ impl Story<'_> {
             | Action::Timeout { place } => self.at(place),
             Action::Draw { place, value } => format!("{}, value {}", self.at(place), value + 1),
             Action::Reply { place, reply } => format!("{}, answer {}", self.at(place), reply + 1),
-            Action::Late { .. } | Action::Duplicate { .. } | Action::Collect { .. } => self.message(),
+            Action::Late { .. } | Action::Duplicate { .. } => self.message(),
+            Action::Collect { .. } => format!("{}: {}", self.collector(), self.message()),
             Action::Crash { controller, behind } | Action::Gap { controller, behind } => {
                 format!("{}{}", self.world.process_name(controller.into()), view(behind))
             }

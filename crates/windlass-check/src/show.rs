@@ -44,9 +44,9 @@ pub(crate) fn request(request: &Request) -> String {
         Verb::DeleteCollection => "delete all",
     };
     let name = match (&request.name, &request.body) {
-        (Some(name), _) => name.as_str(),
-        (None, Some(body)) => object::name(body),
-        (None, None) => "",
+        (Some(name), _) => name.clone(),
+        (None, Some(body)) => new_name(body),
+        (None, None) => String::new(),
     };
     let place = match &request.namespace {
         Some(namespace) if name.is_empty() => format!(" in {namespace}"),
@@ -56,6 +56,15 @@ pub(crate) fn request(request: &Request) -> String {
     };
     let subresource = request.subresource.as_ref().map_or(String::new(), |part| format!("/{part}"));
     format!("{verb} {}{subresource}{place}", request.resource.plural)
+}
+
+/// `cm1`; `web-*` if the rest of the name is made up.
+fn new_name(body: &Value) -> String {
+    let prefix = object::meta_str(body, "generateName");
+    match object::name(body) {
+        "" if !prefix.is_empty() => format!("{prefix}*"),
+        name => name.to_owned(),
+    }
 }
 
 /// `200`, `409 Conflict: ...`
