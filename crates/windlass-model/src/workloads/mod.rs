@@ -1,5 +1,5 @@
 //! The cluster's own workload controllers as pure steps: Deployments, ReplicaSets, StatefulSets, Jobs, DaemonSets, claims,
-//! the scheduler and the kubelet.
+//! load balancers, the scheduler and the kubelet.
 //!
 //! Each step is one ordinary request with the preconditions that make it safe to deliver late or twice: an update
 //! carries the resource version that it was decided on, a delete the uid. Each object has at most one next step, and
@@ -16,9 +16,12 @@
 //!   and the back-off of a Job are ignored. A pod that is deleted ends as soon as its kubelet sees it.
 //! - One pod is made or deleted at a time. A Deployment that is scaled in the middle of a rollout does not share the
 //!   difference out among its ReplicaSets, but goes on with the rollout.
-//! - A Job counts the pods that are there: its pods have no finalizer.
-//! - A claim is provisioned if its StorageClass exists, whoever the provisioner is. Claims made from templates are never
-//!   deleted.
+//! - A Job counts the pods that are there: its pods have no finalizer. Policies of failure and success are ignored.
+//! - A StatefulSet updates one pod at a time, and never deletes the claims that it made. A DaemonSet has a pod on every
+//!   node, and does not surge.
+//! - A claim is provisioned if its StorageClass exists, whoever the provisioner is.
+//! - Addresses of pods come from their names, and two may be equal. In a [`Cluster`](crate::Cluster) a generated name can
+//!   come back once its pod is gone, with another uid.
 
 mod bookkeeping;
 mod concerned;
@@ -26,6 +29,7 @@ mod daemon_sets;
 mod deployments;
 mod jobs;
 mod kubelet;
+mod load_balancers;
 mod ownership;
 mod pods;
 mod replica_sets;
@@ -65,10 +69,11 @@ pub struct Step {
 }
 
 /// The kinds that have steps, by group and plural.
-const KINDS: [(&str, &str); 9] = [
+const KINDS: [(&str, &str); 10] = [
     ("", "persistentvolumeclaims"),
     ("", "persistentvolumes"),
     ("", "pods"),
+    ("", "services"),
     ("apps", "controllerrevisions"),
     ("apps", "daemonsets"),
     ("apps", "deployments"),
@@ -106,6 +111,7 @@ fn next_step<S: Store + ?Sized>(store: &S, now: Timestamp, key: &Key, object: &A
         ("", "persistentvolumes") => step("volume controller", volumes::next(store, object)),
         ("", "pods") => step("scheduler", scheduler::next(store, object))
             .or_else(|| step("kubelet", kubelet::next(object, now))),
+        ("", "services") => step("load balancer controller", load_balancers::next(object)),
         ("apps", "daemonsets") => step("daemonset controller", daemon_sets::next(store, object)),
         ("apps", "deployments") => step("deployment controller", deployments::next(store, object, now)),
         ("apps", "replicasets") => step("replicaset controller", replica_sets::next(store, object)),

@@ -19,6 +19,7 @@ pub(super) struct Kind {
 pub(super) const CLAIMS: Kind = Kind::new("", "persistentvolumeclaims", "PersistentVolumeClaim");
 pub(super) const VOLUMES: Kind = Kind::new("", "persistentvolumes", "PersistentVolume");
 pub(super) const PODS: Kind = Kind::new("", "pods", "Pod");
+pub(super) const SERVICES: Kind = Kind::new("", "services", "Service");
 pub(super) const REVISIONS: Kind = Kind::new("apps", "controllerrevisions", "ControllerRevision");
 pub(super) const DAEMON_SETS: Kind = Kind::new("apps", "daemonsets", "DaemonSet");
 pub(super) const DEPLOYMENTS: Kind = Kind::new("apps", "deployments", "Deployment");

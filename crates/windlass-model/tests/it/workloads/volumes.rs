@@ -1,4 +1,4 @@
-//! Claims and volumes.
+//! Claims, volumes and load balancers: what a cluster gets from outside.
 
 use super::*;
 
@@ -79,4 +79,19 @@ fn a_claim_waits_for_its_class_and_its_pod_for_the_claim() {
     settle(&mut cluster, Order::First, |_| {});
     assert_eq!(phase(&mut cluster, "pods", "user"), "Running");
     assert_eq!(phase(&mut cluster, "persistentvolumeclaims", "unused"), "Pending");
+}
+
+#[test]
+fn a_load_balancer_has_an_address_as_long_as_it_is_one() {
+    let mut cluster = ready_cluster();
+    let service = json!({ "metadata": { "name": "web" }, "spec": { "type": "LoadBalancer", "ports": [{ "port": 80 }] } });
+    ok(&mut cluster, &create("services", service));
+    let addresses = |cluster: &mut Cluster| {
+        found(cluster, "services", "web")["status"]["loadBalancer"]["ingress"].as_array().map_or(0, Vec::len)
+    };
+    settle(&mut cluster, Order::First, |_| {});
+    assert_eq!(addresses(&mut cluster), 1);
+    ok(&mut cluster, &merge("services", "web", json!({ "spec": { "type": "ClusterIP" } })));
+    settle(&mut cluster, Order::First, |_| {});
+    assert_eq!(addresses(&mut cluster), 0);
 }
