@@ -143,7 +143,7 @@ impl Shown {
 
     fn change_to(self, ready: Wanted) -> Option<ReadyChange> {
         let changed = self.status != ready.status || self.reason != ready.reason;
-        changed.then(|| ReadyChange {
+        changed.then_some(ReadyChange {
             status: ready.status,
             reason: ready.reason,
             message: ready.message,

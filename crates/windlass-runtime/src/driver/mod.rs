@@ -64,7 +64,7 @@ pub(crate) struct Driven {
 #[derive(Debug)]
 pub(crate) enum End {
     /// It came to its end.
-    Ended(Ended),
+    Ended(Box<Ended>),
     /// Its code is wrong and it could not go on.
     Bug(Bug),
     /// It did not even come to its end after its time was over.
@@ -124,7 +124,7 @@ impl Driver {
             let step = coroutine.resume(std::mem::take(&mut answers));
             states.enter(coroutine.state());
             let asks = match step {
-                Step::End(ended) => break End::Ended(ended),
+                Step::End(ended) => break End::Ended(Box::new(ended)),
                 Step::Bug(bug) => break End::Bug(bug),
                 Step::Ask(asks) => asks,
             };

@@ -52,12 +52,12 @@ impl Machine for Maker {
                 let secret: Secret = serde_json::from_value(json!({
                     "metadata": { "name": "made" }, "stringData": { "password": password },
                 }))
-                .unwrap();
+                .expect("a Secret");
                 cx.ensure(Output::from(secret).only_if_absent());
             }
             "fenced" => cx.ensure(Output::from(map).fenced()),
             "read" => {
-                let read = cx.get::<ConfigMap>("made").await?.unwrap();
+                let read = cx.get::<ConfigMap>("made").await?.expect("it was made before");
                 // Somebody else's turn, in the middle of the reconcile.
                 cx.request(
                     maps(Verb::Patch(PatchKind::Merge))

@@ -143,7 +143,8 @@ fn permissions_are_where_the_process_works() {
     });
     let of = |namespaces: &[&str]| {
         let namespaces = namespaces.iter().map(|name| (*name).to_owned()).collect();
-        let needed = permissions(&[tenants.clone()], &Scope { namespaces, lease_namespace: None });
+        let needed =
+            permissions(std::slice::from_ref(&tenants), &Scope { namespaces, lease_namespace: None });
         let of_interest = |permission: &&Permission| matches!(&*permission.resource, "secrets" | "services");
         needed.iter().filter(of_interest).map(Permission::to_string).collect::<Vec<_>>()
     };

@@ -9,7 +9,7 @@ pub(super) fn job(name: &str, more: Value) -> Value {
             "restartPolicy": "Never", "containers": [{ "name": "main", "image": "busybox" }],
         } },
     });
-    for (field, value) in more.as_object().unwrap() {
+    for (field, value) in more.as_object().expect("fields of a spec") {
         spec[field] = value.clone();
     }
     json!({ "apiVersion": "batch/v1", "kind": "Job", "metadata": { "name": name }, "spec": spec })

@@ -7,7 +7,7 @@ pub(super) fn daemon_set(name: &str) -> Value {
     let mut set = stateful_set(name, 0);
     set["kind"] = json!("DaemonSet");
     for field in ["replicas", "serviceName"] {
-        set["spec"].as_object_mut().unwrap().remove(field);
+        set["spec"].as_object_mut().expect("a set has a spec").remove(field);
     }
     set
 }
