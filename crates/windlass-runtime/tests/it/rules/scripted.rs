@@ -157,8 +157,11 @@ impl Machine for Parting {
 
     async fn run(&self, _: Leaving, cx: &Cx<Pair>) -> Outcome<Leaving> {
         self.scripted.note(cx.name(), "Parting");
-        cx.ensure(tied("farewell", "farewell"));
-        match cx.parent().spec.value.as_str() {
+        let script = cx.parent().spec.value.as_str();
+        if script != "fail" {
+            cx.ensure(tied("farewell", "farewell"));
+        }
+        match script {
             "again" => done_and_requeue_after(secs(NEVER)),
             "wait" => requeue_after(secs(NEVER), "StillThere"),
             "fail" => fail("Broken", "it is broken"),
