@@ -69,6 +69,7 @@ mod stopwatch;
 mod subject;
 mod trace;
 mod vacuity;
+mod values;
 mod view;
 mod world;
 

@@ -193,7 +193,20 @@ impl Story<'_> {
 
     fn request_of(&mut self, place: Place) -> String {
         let (target, state) = self.reconcile_at(place);
-        format!("in state {state} of {target}: {}", self.exchange())
+        format!("in state {state} of {target}: {}{}", self.exchange(), self.by_now(place))
+    }
+
+    /// What a stale answer does not know yet: `; by now spec.replicas: 2 -> 3`.
+    fn by_now(&mut self, place: Place) -> String {
+        if self.action.fault().is_none() || !matches!(self.action, Action::Deliver { .. }) {
+            return String::new();
+        }
+        let before = Step { state: *self.before, ..*self.step };
+        let ask = self.world.menu_slot(&before, place).ask;
+        let real = self.world.effect(self.before[CLUSTER], ask).answer;
+        let parts = self.world.parts();
+        let Some(stale) = self.step.answer else { return String::new() };
+        show::by_now(parts.answers.get(stale), parts.answers.get(real))
     }
 
     /// The parent and the state of the reconcile that asks.

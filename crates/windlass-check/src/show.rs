@@ -5,6 +5,7 @@ use windlass::{Answer, Ask};
 use windlass_model::{Body, Change, Key, PatchKind, Request, Verb, object};
 
 use crate::trace::ObjectChange;
+use crate::values::changed_values;
 
 /// `apply configmaps default/cm1 -> 201`: an ask and its answer, in one line.
 pub fn exchange(ask: &Ask, answer: &Answer) -> String {
@@ -85,7 +86,30 @@ pub(crate) fn answer(answer: &Answer) -> String {
     }
 }
 
-/// What a write did to an object: `+ configmaps default/cm1`, `~ pairs default/a: status.conditions`.
+/// What a stale answer does not know yet: `; by now spec.replicas: 2 -> 3`.
+pub(crate) fn by_now(stale: &Answer, real: &Answer) -> String {
+    let body = |answer: &Answer| match answer {
+        Answer::Api(response) => Some(response.body.clone()),
+        _ => None,
+    };
+    match (body(stale), body(real)) {
+        (Some(Body::Object(stale)), Some(Body::Object(real)))
+            if object::uid(&stale) != object::uid(&real) =>
+        {
+            format!(
+                "; by now another object has the name (uid {}, was {})",
+                object::uid(&real),
+                object::uid(&stale)
+            )
+        }
+        (Some(Body::Object(stale)), Some(Body::Object(real))) => {
+            format!("; by now {}", changed_values(&stale, &real))
+        }
+        _ => format!("; by now {}", answer(real)),
+    }
+}
+
+/// What a write did to an object: `+ configmaps default/cm1`, `~ pairs default/a: spec.value: "1" -> "2"`.
 pub(crate) fn object_change(change: &Change) -> ObjectChange {
     let object = object_name(&change.key);
     ObjectChange {
@@ -105,29 +129,6 @@ fn summary(name: &str, change: &Change) -> String {
     match (&change.before, &change.after) {
         (None, _) => format!("+ {name}"),
         (Some(_), None) => format!("- {name}"),
-        (Some(before), Some(after)) => format!("~ {name}: {}", changed_fields(before, after).join(", ")),
+        (Some(before), Some(after)) => format!("~ {name}: {}", changed_values(before, after)),
     }
-}
-
-/// The fields that differ, two levels deep, without those that every write changes.
-fn changed_fields(before: &Value, after: &Value) -> Vec<String> {
-    let mut fields = Vec::new();
-    for (top, part) in keys(before, after) {
-        for (below, _) in keys(&before[&top], &after[&top]) {
-            let same = before[&top][&below] == after[&top][&below];
-            if !same && !matches!(below.as_str(), "resourceVersion" | "managedFields") {
-                fields.push(format!("{top}.{below}"));
-            }
-        }
-        if !part.is_object() && before[&top] != after[&top] {
-            fields.push(top);
-        }
-    }
-    fields
-}
-
-fn keys(before: &Value, after: &Value) -> Vec<(String, Value)> {
-    let mut all = before.as_object().cloned().unwrap_or_default();
-    all.extend(after.as_object().cloned().unwrap_or_default());
-    all.into_iter().collect()
 }

@@ -1,7 +1,7 @@
 //! ValidatingAdmissionPolicies: compiled when they are written, evaluated on every write that they match.
 //!
 //! [`Policies`] is a part of [`Types`](crate::Types), since it changes as seldom and is needed as often: a request to an API
-//! without policies costs a look at an empty list. The verbs describe a write as a [`Review`] and [`admit`] it.
+//! without policies costs a look at an empty list. The verbs describe a write as a `Review` and `admit` it.
 
 mod compiled;
 mod decision;
