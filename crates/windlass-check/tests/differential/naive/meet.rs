@@ -1,0 +1,92 @@
+//! What requests do to the cluster, and whom a change concerns.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+use windlass::model::{Change, Request, Store, definitions, gc, namespaces, protection};
+use windlass::{Answer, Ask, ObjectRef};
+
+use super::Explorer;
+use super::reconcile::Point;
+use super::state::{Known, Past, Snapshot, State};
+
+/// What pure functions have returned: the API, the cluster's own controllers, and reconciles.
+#[derive(Default)]
+pub(super) struct Memory {
+    effects: FxHashMap<(Snapshot, Known<Ask>), Rc<Effect>>,
+    collections: FxHashMap<Snapshot, Rc<Vec<Known<Ask>>>>,
+    pub(super) points: FxHashMap<(usize, ObjectRef, Past), Rc<Point>>,
+}
+
+/// What a request does.
+pub(super) struct Effect {
+    pub(super) answer: Known<Answer>,
+    pub(super) changes: Vec<Change>,
+    pub(super) after: Snapshot,
+}
+
+impl Explorer<'_> {
+    /// What a request does to a cluster.
+    pub(super) fn effect(&mut self, cluster: &Snapshot, ask: &Known<Ask>) -> Rc<Effect> {
+        let key = (cluster.clone(), ask.clone());
+        if let Some(known) = self.memory.effects.get(&key) {
+            return known.clone();
+        }
+        let Ask::Api { request, .. } = &**ask else { panic!("these worlds have no services: {ask:?}") };
+        let effect = cluster.handle(request);
+        let after = if effect.changes.is_empty() {
+            cluster.clone()
+        } else {
+            let mut after = (**cluster).clone();
+            after.commit(&effect.changes);
+            Snapshot::new(after)
+        };
+        let answer = Known::new(Answer::Api(effect.response));
+        let effect = Rc::new(Effect { answer, changes: effect.changes, after });
+        self.memory.effects.insert(key, effect.clone());
+        effect
+    }
+
+    /// A request reaches the database: what it changes is seen by all from now on, and watches will show it.
+    pub(super) fn meet(&mut self, state: &mut State, ask: &Known<Ask>) -> Known<Answer> {
+        let effect = self.effect(&state.cluster, ask);
+        state.cluster = effect.after.clone();
+        for (process, controller) in state.processes.iter_mut().zip(&self.controllers) {
+            for change in &effect.changes {
+                let (before, after) = (change.before.as_deref(), change.after.as_deref());
+                let triggers = controller.declaration().triggers(&change.key, before, after);
+                process.fresh.extend(triggers.into_iter().map(|trigger| trigger.parent));
+            }
+        }
+        effect.answer.clone()
+    }
+
+    /// The parents that a watch shows when it begins.
+    pub(super) fn listed(&self, cluster: &Snapshot, process: usize) -> BTreeSet<ObjectRef> {
+        let declaration = self.controllers[process].declaration();
+        let objects = cluster.store().all();
+        let triggers = objects.flat_map(|(key, found)| declaration.triggers(&key, None, Some(&found)));
+        triggers.map(|trigger| trigger.parent).collect()
+    }
+
+    /// What the cluster's own controllers would do now.
+    pub(super) fn collections(&mut self, cluster: &Snapshot) -> Rc<Vec<Known<Ask>>> {
+        if let Some(known) = self.memory.collections.get(cluster) {
+            return known.clone();
+        }
+        let (store, types) = (cluster.store(), cluster.types());
+        let mut requests = gc::next_requests(store, types);
+        requests.extend(namespaces::next_requests(store, types));
+        requests.extend(definitions::next_requests(store, types, cluster.now()));
+        requests.extend(protection::next_requests(store));
+        let asks: Rc<Vec<Known<Ask>>> = Rc::new(requests.into_iter().map(sent).collect());
+        self.memory.collections.insert(cluster.clone(), asks.clone());
+        asks
+    }
+}
+
+/// A request that no cache may answer.
+pub(super) fn sent(request: Request) -> Known<Ask> {
+    Known::new(Ask::Api { request: Box::new(request), shortcut: windlass::Shortcut::None })
+}
