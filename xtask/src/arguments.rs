@@ -21,6 +21,9 @@ Tasks:
   properties [--cases N] [--seed S] [PACKAGE [NAME]]
                         run the property tests on N new cases each (10000 by default), drawn by a seed that is printed;
                         with --seed, draw those of that run again. All other runs draw the same 300 cases
+  differential [--worlds N] [--seed S]
+                        check N random worlds (10,000 by default), from seed S on, with all reductions, with none and
+                        naively: the verdicts must agree
   bench check [--quick] [--runs N] [--threads N] [--only MODEL] [--json]
                         measure the checker against stateright, model by model; takes minutes unless --quick
   bench server [--seconds N] [--clients N] [--watchers N] [--objects N] [--quick] [--json]
@@ -64,6 +67,13 @@ pub(crate) enum Task {
     Fuzz(FuzzPlan),
     /// Run property tests on new cases.
     Properties(PropertiesPlan),
+    /// Compare the checker with a naive one.
+    Differential {
+        /// How many worlds.
+        worlds: u64,
+        /// The seed of the first.
+        seed: u64,
+    },
     /// Compare with others.
     Bench(BenchPlan),
     /// Provide a real API server.
@@ -133,6 +143,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Task> {
         }
         ["fuzz", rest @ ..] => parse_fuzz(rest),
         ["properties", rest @ ..] => parse_properties(rest),
+        ["differential", rest @ ..] => parse_differential(rest),
         ["bench", name, rest @ ..] if !name.starts_with('-') => {
             let arguments = rest.iter().map(|argument| (*argument).to_owned()).collect();
             Ok(Task::Bench(BenchPlan { name: (*name).to_owned(), arguments }))
@@ -145,6 +156,21 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Task> {
         }
         [task, ..] => bail!("there is no task `{task}`; see cargo xtask --help"),
     }
+}
+
+fn parse_differential(mut arguments: &[&str]) -> Result<Task> {
+    let (mut worlds, mut seed) = (10_000, 1);
+    while let [option, rest @ ..] = arguments {
+        let target = match *option {
+            "--worlds" => &mut worlds,
+            "--seed" => &mut seed,
+            other => bail!("`differential` has no option `{other}`; see cargo xtask --help"),
+        };
+        let (number, rest) = rest.split_first().with_context(|| format!("`{option}` takes a number"))?;
+        *target = number.parse().with_context(|| format!("`{number}` is not a number"))?;
+        arguments = rest;
+    }
+    Ok(Task::Differential { worlds, seed })
 }
 
 fn parse_fuzz(mut arguments: &[&str]) -> Result<Task> {
@@ -234,6 +260,8 @@ mod tests {
             ("fuzz model crash --seconds 5", fuzz(5, Some("model"), Some("crash"))),
             ("properties", properties(10_000, None, None, None)),
             ("properties --seed 7 model --cases 5 a", properties(5, Some(7), Some("model"), Some("a"))),
+            ("differential", Task::Differential { worlds: 10_000, seed: 1 }),
+            ("differential --seed 7 --worlds 5", Task::Differential { worlds: 5, seed: 7 }),
             ("bench check", bench(&[])),
             ("bench check --runs 5 --json", bench(&["--runs", "5", "--json"])),
         ] {
@@ -258,6 +286,9 @@ mod tests {
             ("properties --seed -1", "`-1` is not a number for `--seed`"),
             ("properties --size 3", "no option `--size`"),
             ("properties a b c", "`c` is too much"),
+            ("differential --seed", "`--seed` takes a number"),
+            ("differential --worlds x", "`x` is not a number"),
+            ("differential 5", "no option `5`"),
             ("bench", "takes what to compare"),
             ("bench --quick", "takes what to compare"),
         ] {

@@ -4,6 +4,7 @@ mod arguments;
 mod bench;
 mod ci;
 mod conformance;
+mod differential;
 mod envtest;
 mod examples;
 mod fuzz;
@@ -50,6 +51,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         }
         Task::Fuzz(plan) => fuzz::run(&root, &plan)?,
         Task::Properties(plan) => properties::run(&root, &plan)?,
+        Task::Differential { worlds, seed } => differential::run(&root, worlds, seed)?,
         Task::Bench(plan) => bench::run(&root, &plan)?,
         Task::Conformance { arguments } => conformance::run(&root, &arguments)?,
         Task::Envtest => envtest::run(&root)?,

@@ -141,7 +141,14 @@ impl Machine for Program {
     type State = Stage;
 
     fn declare(&self, declaration: &mut Declaration) {
-        declaration.name(self.name).output::<ConfigMap>();
+        declaration.name(self.name).output::<ConfigMap>().may::<ConfigMap>([
+            windlass::Verb::Get,
+            windlass::Verb::List,
+            windlass::Verb::Create,
+            windlass::Verb::Update,
+            windlass::Verb::Patch,
+            windlass::Verb::Delete,
+        ]);
         if self.watches_shared {
             declaration.watches::<ConfigMap>(|map| match map.metadata.name.as_deref() {
                 Some("shared") => ["a", "b"].map(|name| ObjectRef::new("default", name)).to_vec(),
