@@ -77,7 +77,7 @@ impl Explorer<'_> {
         }
         let (store, types) = (cluster.store(), cluster.types());
         let mut requests = gc::next_requests(store, types);
-        requests.extend(namespaces::next_requests(store, types));
+        requests.extend(namespaces::next_requests(store, types, cluster.now()));
         requests.extend(definitions::next_requests(store, types, cluster.now()));
         requests.extend(protection::next_requests(store));
         let asks: Rc<Vec<Known<Ask>>> = Rc::new(requests.into_iter().map(sent).collect());
