@@ -279,7 +279,8 @@ impl Check {
         self.rule(PropertyKind::Sometimes, name, predicate)
     }
 
-    /// Must not happen in any step: a rule on what is before and what is after, such as "replicas shrink".
+    /// Must not happen in any step: a rule on what is before and what is after, such as "replicas shrink". Only steps
+    /// that change an object, a service or a clock count.
     #[must_use]
     pub fn never_between(
         mut self,

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use windlass::ObjectRef;
-use windlass_model::Cluster;
+use windlass_model::{Cluster, Key, Store, object};
 
+use super::canonical::visit_observed;
 use super::renumber::{other_cluster, other_services};
 use super::{CLUSTER, ENVIRONMENT, Words, World};
 use crate::host::service::ServiceStates;
@@ -30,6 +32,15 @@ impl Seen {
 }
 
 impl Seen {
+    /// Whether a property could tell the two apart by more than the numbers of versions and generations, which are
+    /// given anew when nobody has them in hand any more.
+    pub(crate) fn looks_like(&self, other: &Seen) -> bool {
+        self.clocks == other.clocks
+            && self.services == other.services
+            && (Arc::ptr_eq(&self.cluster, &other.cluster)
+                || without_numbers(&self.cluster) == without_numbers(&other.cluster))
+    }
+
     /// The same with other versions, generations and uids.
     pub(crate) fn with_other_numbers(&self) -> Self {
         Seen {
@@ -39,6 +50,18 @@ impl Seen {
             clock_limit: self.clock_limit,
         }
     }
+}
+
+/// All objects, without the numbers that only count writes.
+fn without_numbers(cluster: &Cluster) -> Vec<(Key, Value)> {
+    let objects = cluster.store().all().map(|(key, found)| {
+        let mut found = (*found).clone();
+        object::remove_meta(&mut found, "resourceVersion");
+        object::remove_meta(&mut found, "generation");
+        visit_observed(&mut found, &mut |number| *number = 0);
+        (key, found)
+    });
+    objects.collect()
 }
 
 impl World {

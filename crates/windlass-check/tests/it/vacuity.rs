@@ -156,3 +156,12 @@ fn a_limit_says_which_it_is_and_what_was_seen() {
     let note = report.notes.iter().find(|note| note.starts_with("the limit of 40 states (Check::max_states"));
     assert!(note.is_some_and(|note| note.contains("everything that needs no fault was seen")), "{report}");
 }
+
+#[test]
+fn a_step_that_changes_nothing_is_no_step_to_a_rule() {
+    // The event is refused, so nothing happens but that the script goes on.
+    let refused = ClientEvent::patch::<Thing>("absent", json!({ "spec": { "value": "1" } }));
+    check(Maker(How::Succeeds)).client([refused]).never_between("anything at all", |_| true).assert();
+    let report = making(How::Succeeds).never_between("anything at all", |_| true).run();
+    assert!(matches!(report.violation, Some(Violation::Step { .. })), "{report}");
+}
