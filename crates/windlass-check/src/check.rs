@@ -141,7 +141,7 @@ impl Check {
     /// Makes the cluster's own workload controllers part of the world: pods are scheduled and become ready, Deployments,
     /// StatefulSets and DaemonSets roll out, Jobs complete, claims are bound. Without it, nothing does that.
     ///
-    /// Each of them does one thing at a time, at any moment. What they make is nobody's output: the built-in rules leave
+    /// Each of them does one thing at a time, at any moment. What they make is no output of a controller: the built-in rules leave
     /// it alone. The world gets a node and a default class of storage, so call this before [`Check::given`] if claims
     /// are given. What is simpler than on a cluster is said in [`windlass_model::workloads`].
     #[must_use]

@@ -16,7 +16,7 @@ pub(crate) fn on_stderr(controllers: &str) -> Arc<TellProgress> {
         let now = progress.elapsed.as_secs();
         if now >= next.load(Ordering::Relaxed) {
             next.store(now + INTERVAL_SECONDS, Ordering::Relaxed);
-            // Nobody can be told that nobody can be told.
+            // A closed stderr is no reason to fail a check.
             let _ = writeln!(stderr(), "{}", line(&controllers, progress));
         }
     })

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// Fields that every write changes, or that say no more than others do.
 const NOISE: [&str; 5] =
     ["resourceVersion", "managedFields", "lastTransitionTime", "generation", "observedGeneration"];
-/// More changes than this are told by their fields alone.
+/// More changes than this are shown by their fields alone.
 const MOST_VALUES: usize = 6;
 /// Longer values are cut.
 const VALUE_LENGTH: usize = 40;
@@ -17,8 +17,8 @@ pub(crate) fn changed_values(before: &Value, after: &Value) -> String {
     let mut changes = Vec::new();
     compare("", Some(before), Some(after), &mut changes);
     if changes.len() <= MOST_VALUES {
-        let told: Vec<String> = changes.iter().map(Change::to_string).collect();
-        return told.join(", ");
+        let shown: Vec<String> = changes.iter().map(Change::to_string).collect();
+        return shown.join(", ");
     }
     let fields: BTreeSet<String> = changes.iter().map(|change| two_levels(&change.field)).collect();
     fields.into_iter().collect::<Vec<_>>().join(", ")
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn many_changes_are_told_by_their_fields() {
+    fn many_changes_are_shown_by_their_fields() {
         let numbered = |value: i32| {
             let data = (0..9).map(|number| (format!("k{number}"), json!({ "x": { "y": value } })));
             json!({ "data": data.collect::<serde_json::Map<_, _>>() })
