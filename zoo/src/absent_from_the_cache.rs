@@ -1,7 +1,7 @@
 //! What the cache does not show is taken for missing, and made once more: a new watch is behind the last one.
 
 use k8s_openapi::api::core::v1::Pod;
-use windlass::{Cx, Declaration, Machine, Outcome, Select, States, Verb, done};
+use windlass::{Cx, Declaration, Machine, ObjectRef, Outcome, Select, States, Verb, done};
 use windlass_check::{Check, Faults, View, check};
 
 use crate::broker::{Broker, broker, pod};
@@ -20,7 +20,8 @@ impl Machine for KeepOnePod {
     type State = Step;
 
     fn declare(&self, declaration: &mut Declaration) {
-        declaration.may::<Pod>([Verb::List, Verb::Create]);
+        let parents = |_: &Pod| vec![ObjectRef::new("default", "mq")];
+        declaration.watches::<Pod>(parents).may::<Pod>([Verb::List, Verb::Create]);
     }
 
     async fn run(&self, _: Step, cx: &Cx<Broker>) -> Outcome<Step> {

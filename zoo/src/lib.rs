@@ -20,6 +20,7 @@ mod specimen;
 mod absent_from_the_cache;
 mod already_exists_is_an_error;
 mod count_that_triggers_itself;
+mod create_that_the_cache_has_not_shown;
 mod deleted_by_name;
 mod end_that_nobody_saw;
 mod error_taken_for_absence;
@@ -71,6 +72,7 @@ pub fn all() -> Vec<Specimen> {
         end_that_nobody_saw::specimen(),
         old_spec_deletes_a_claim::specimen(),
         absent_from_the_cache::specimen(),
+        create_that_the_cache_has_not_shown::specimen(),
         renamed_child_left_behind::specimen(),
         two_parents_one_child::specimen(),
         two_controllers_one_field::specimen(),

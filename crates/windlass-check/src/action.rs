@@ -51,8 +51,9 @@ pub(crate) enum Action {
     Duplicate { index: u16 },
     /// One of the cluster's own controllers does one thing: the garbage collector, the kubelet.
     Collect { index: u16 },
-    /// A controller crashes and starts again, with a view that is so many writes behind.
-    Crash { controller: u8, behind: u8 },
+    /// A controller crashes and starts again. The position says with which view, among those that its watches may begin
+    /// with.
+    Crash { controller: u8, position: u16 },
     /// A request is lost.
     LoseRequest { place: Place },
     /// An answer is lost.
@@ -65,10 +66,10 @@ pub(crate) enum Action {
     Heal { controller: u8, peer: u8 },
     /// A controller gives up waiting for a peer that it is cut off from.
     Timeout { place: Place },
-    /// The view of a controller hears of one more write.
-    Advance { controller: u8 },
-    /// A watch breaks and starts again with a list.
-    Gap { controller: u8, behind: u8 },
+    /// A controller's watch of a kind delivers one more change.
+    Advance { controller: u8, kind: u8 },
+    /// The watches break and start again with lists, at a position as after a crash.
+    Gap { controller: u8, position: u16 },
     /// A controller's clock jumps.
     ClockJump { controller: u8, forward: bool },
 }
@@ -94,7 +95,7 @@ pub(crate) const KINDS: [&str; 23] = [
     "partition",
     "healing",
     "timeout",
-    "progress of a view",
+    "watch event",
     "watch gap",
     "clock jump",
     "random draw",
@@ -144,7 +145,7 @@ impl Action {
             | Action::Crash { controller, .. }
             | Action::Cut { controller, .. }
             | Action::Heal { controller, .. }
-            | Action::Advance { controller }
+            | Action::Advance { controller, .. }
             | Action::Gap { controller, .. }
             | Action::ClockJump { controller, .. } => Some(controller.into()),
             Action::Deliver { place, .. }

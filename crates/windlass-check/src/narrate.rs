@@ -90,9 +90,9 @@ impl Story<'_> {
             Action::Collect { .. } => {
                 return (self.collector(), Some(DATABASE.to_owned()), self.exchange());
             }
-            Action::Crash { controller, behind } => {
+            Action::Crash { controller, position } => {
                 let doing = self.under_way(controller);
-                let text = format!("CRASHES{doing} and starts again{}", view(behind));
+                let text = format!("CRASHES{doing} and starts again{}", self.view(controller, position));
                 (process(controller), None, text)
             }
             Action::LoseRequest { place } => (
@@ -117,15 +117,13 @@ impl Story<'_> {
             Action::Timeout { place } => {
                 (process(place.controller), None, format!("gives up waiting for {}", self.ask_at(place)))
             }
-            Action::Advance { controller } => {
-                return self.watch(controller, "of", "hears of one more write".to_owned());
+            Action::Advance { controller, kind } => {
+                let delivered = format!("delivers {}", self.undelivered(controller, kind));
+                return self.watch(controller, "of", delivered);
             }
-            Action::Gap { controller, behind } => {
-                return self.watch(
-                    controller,
-                    "of",
-                    format!("BREAKS, and begins again with a list{}", view(behind)),
-                );
+            Action::Gap { controller, position } => {
+                let text = format!("BREAKS, and begins again with a list{}", self.view(controller, position));
+                return self.watch(controller, "of", text);
             }
             Action::ClockJump { controller, forward } => {
                 let way = if forward { "FORWARD" } else { "BACK" };
@@ -167,13 +165,17 @@ impl Story<'_> {
             Action::Reply { place, reply } => format!("{}, answer {}", self.at(place), reply + 1),
             Action::Late { .. } | Action::Duplicate { .. } => self.message(),
             Action::Collect { .. } => format!("{}: {}", self.collector(), self.message()),
-            Action::Crash { controller, behind } | Action::Gap { controller, behind } => {
-                format!("{}{}", self.world.process_name(controller.into()), view(behind))
+            Action::Crash { controller, position } | Action::Gap { controller, position } => {
+                let view = self.view(controller, position);
+                format!("{}{view}", self.world.process_name(controller.into()))
             }
             Action::Cut { controller, peer } | Action::Heal { controller, peer } => {
                 format!("{} and {}", self.world.process_name(controller.into()), self.peer_name(peer))
             }
-            Action::Advance { controller } => self.world.process_name(controller.into()),
+            Action::Advance { controller, kind } => {
+                let name = self.world.process_name(controller.into());
+                format!("{name}: {}", self.world.parts().views.kind_name(kind))
+            }
             Action::ClockJump { controller, forward } => {
                 format!(
                     "{} {}",
@@ -194,6 +196,32 @@ impl Story<'_> {
     fn request_of(&mut self, place: Place) -> String {
         let (target, state) = self.reconcile_at(place);
         format!("in state {state} of {target}: {}{}", self.exchange(), self.by_now(place))
+    }
+
+    /// Which watches of a process begin with an old view, and how old: ` with configmaps 1 write behind`.
+    fn view(&mut self, controller: u8, position: u16) -> String {
+        let unseen = self.world.positions(self.before, controller.into())[usize::from(position)];
+        let parts = self.world.parts();
+        let backlog = parts.views.backlogs.get(unseen);
+        let behind: Vec<String> = backlog
+            .kinds()
+            .map(|kind| {
+                let writes = backlog.of(kind).len();
+                let plural = if writes == 1 { "" } else { "s" };
+                format!("{} {writes} write{plural} behind", parts.views.kind_name(kind))
+            })
+            .collect();
+        if behind.is_empty() { String::new() } else { format!(" with {}", behind.join(" and ")) }
+    }
+
+    /// The next change that a watch delivers.
+    fn undelivered(&mut self, controller: u8, kind: u8) -> String {
+        let unseen = self.world.menu(self.before[HOSTS + usize::from(controller)]).unseen;
+        let parts = self.world.parts();
+        match parts.views.backlogs.get(unseen).of(kind).first() {
+            Some(change) => show::change(parts.views.changes.get(*change)),
+            None => parts.views.kind_name(kind).to_owned(),
+        }
     }
 
     /// What a stale answer does not know yet: `; by now spec.replicas: 2 -> 3`.
@@ -308,13 +336,5 @@ impl Story<'_> {
         }
         let applied = parts.database.apply(cluster, ask, &parts.asks, &mut parts.answers);
         applied.changes.iter().map(show::object_change).collect()
-    }
-}
-
-fn view(behind: u8) -> String {
-    match behind {
-        0 => String::new(),
-        1 => " with a view that is 1 write behind".to_owned(),
-        more => format!(" with a view that is {more} writes behind"),
     }
 }

@@ -1,6 +1,6 @@
 //! The verdict of a check, with its bounds.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use windlass::Bug;
@@ -37,6 +37,8 @@ pub struct Report {
     pub crash_points: BTreeSet<String>,
     /// Faults that were allowed and could never strike: the check shows less than it seems to.
     pub never_struck: Vec<&'static str>,
+    /// By kind: the most writes to one object that a controller's caches were behind, if they can be.
+    pub oldest_views: BTreeMap<String, usize>,
     /// What else should be known to read the verdict rightly.
     pub notes: Vec<String>,
     /// Scripts of clients that wait for something that may never come: what they do after it is not checked there.
@@ -132,6 +134,7 @@ impl Report {
             further: Vec::new(),
             ends: subject.ends(),
             crash_points: parts.crash_points.clone(),
+            oldest_views: parts.views.oldest(),
             never_struck: if is_complete { never_struck } else { Vec::new() },
             notes,
             unfinished_scripts,
@@ -249,6 +252,11 @@ impl fmt::Display for Report {
                 f,
                 "note: a {fault} was allowed, but never possible: the check shows less than it seems to"
             )?;
+        }
+        if !self.oldest_views.is_empty() {
+            let views = self.oldest_views.iter();
+            let views: Vec<String> = views.map(|(kind, writes)| format!("{kind} {writes}")).collect();
+            writeln!(f, "oldest views reached, in writes to one object: {}", views.join(", "))?;
         }
         for script in &self.unfinished_scripts {
             writeln!(f, "note: {script}; what it would do after that is not checked")?;

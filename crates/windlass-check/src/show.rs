@@ -111,10 +111,9 @@ pub(crate) fn by_now(stale: &Answer, real: &Answer) -> String {
 
 /// What a write did to an object: `+ configmaps default/cm1`, `~ pairs default/a: spec.value: "1" -> "2"`.
 pub(crate) fn object_change(change: &Change) -> ObjectChange {
-    let object = object_name(&change.key);
     ObjectChange {
-        summary: summary(&object, change),
-        object,
+        summary: self::change(change),
+        object: object_name(&change.key),
         before: change.before.as_deref().cloned(),
         after: change.after.as_deref().cloned(),
     }
@@ -125,7 +124,9 @@ pub(crate) fn object_name(key: &Key) -> String {
     format!("{} {}/{}", key.plural, key.namespace, key.name).replace(" /", " ")
 }
 
-fn summary(name: &str, change: &Change) -> String {
+/// The same in one line.
+pub(crate) fn change(change: &Change) -> String {
+    let name = object_name(&change.key);
     match (&change.before, &change.after) {
         (None, _) => format!("+ {name}"),
         (Some(_), None) => format!("- {name}"),

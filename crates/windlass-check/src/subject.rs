@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use windlass::{Ask, Bug, Shortcut, Verdict};
 
 use crate::action::{Action, KINDS};
-use crate::engine::{Expansion, Model, Next, Property, PropertyKind, by_actions};
+use crate::engine::{Expansion, Model, Next, Property, PropertyKind};
 use crate::narrate;
 use crate::oracle::{self, Oracle, Settled};
 use crate::rules::{Rules, StateRule, StepRule};
@@ -386,10 +386,6 @@ impl Model for Subject {
     }
 
     fn expand(&mut self, state: &Words, alone: bool, expansion: &mut Expansion<Move>) {
-        if !self.world.has_plans() {
-            by_actions(self, state, alone, expansion);
-            return;
-        }
         let mut wrongs = std::mem::take(&mut self.wrongs);
         self.world.expand(alone, expansion, &mut wrongs);
         for (step, wrong) in wrongs.drain(..) {

@@ -61,7 +61,7 @@ impl Key {
 }
 
 /// One object before and after a write. `before` is absent on create, `after` on removal.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Change {
     /// The object.
     pub key: Key,

@@ -35,7 +35,6 @@ mod weak_fairness;
 mod worker;
 
 pub use expansion::Expansion;
-pub(crate) use expansion::by_actions;
 pub use exploration::{Ended, Exploration, Memory, Violation};
 pub use explore::explore;
 pub use model::{Model, Next, Property, PropertyKind};

@@ -21,26 +21,31 @@ impl World {
     pub(crate) fn crash_actions(&mut self, state: &Words, controller: usize, actions: &mut Vec<Action>) {
         if self.env(state).left.crashes > 0 {
             // It may come up with an API server replica that is behind the one it knew: time goes back.
-            let oldest = self.oldest_view(state);
-            actions.extend((0..=oldest).map(|behind| Action::Crash { controller: controller as u8, behind }));
+            let positions = 0..self.positions(state, controller).len() as u16;
+            let crash = |position| Action::Crash { controller: controller as u8, position };
+            actions.extend(positions.map(crash));
         }
     }
 
-    pub(crate) fn crash(&mut self, step: &mut Step, controller: usize, behind: u8) {
+    pub(crate) fn crash(&mut self, step: &mut Step, controller: usize, position: usize) {
+        let unseen = self.positions(&step.state, controller)[position];
         self.spend(step, |left| left.crashes -= 1);
+        self.forget_old_views(step);
         let host = step.state[HOSTS + controller];
         let menu = self.menu(host).clone();
-        let view = self.view_of(&step.state, menu.behind);
         for slot in menu.slots.iter().filter(|slot| slot.effect && !slot.delivered) {
             // What the cache shows to be so already was never sent.
-            if slot.shortcut == Shortcut::SkipIfUnchanged && !self.effect(view, slot.ask).changed {
+            if slot.shortcut == Shortcut::SkipIfUnchanged
+                && let Some((_, seen)) = self.answer_of_caches(&step.state, controller, slot.ask)
+                && !seen.changed
+            {
                 continue;
             }
             let message = slot.message;
             step.state[NETWORK] = self.network_op(step.state[NETWORK], NetworkOp::AddLate(message));
         }
         self.drop_dead_messages(step);
-        let listed = self.relist(&step.state, controller, behind);
-        self.host_op(step, controller, HostOp::Crash { behind, listed });
+        let listed = self.relist(&step.state, controller, unseen);
+        self.host_op(step, controller, HostOp::Crash { unseen, listed });
     }
 }

@@ -21,7 +21,7 @@ pub struct Faults {
     pub(crate) most: Budget,
     pub(crate) duplicates: bool,
     pub(crate) reorders: bool,
-    /// How many writes an API server replica may lag behind the database.
+    /// How many writes to one object a cache may be behind the database.
     pub(crate) stale: u8,
     /// How far a clock jumps.
     pub(crate) clock_jump: Duration,
@@ -90,7 +90,7 @@ impl fmt::Display for Faults {
             parts.push("any reordering".to_owned());
         }
         if self.stale > 0 {
-            parts.push(format!("staleness <= {}", self.stale));
+            parts.push(format!("staleness <= {} per object", self.stale));
         }
         if parts.is_empty() { f.write_str("no faults") } else { f.write_str(&parts.join(", ")) }
     }
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(
             all.to_string(),
             "<= 2 crashes, <= 1 lost request, <= 1 lost reply, <= 3 error answers, <= 1 partition, <= 1 watch gap, \
-             <= 1 clock jump, 1 duplicate per message, any reordering, staleness <= 2"
+             <= 1 clock jump, 1 duplicate per message, any reordering, staleness <= 2 per object"
         );
         assert_eq!(Faults::none().to_string(), "no faults");
     }

@@ -1,16 +1,17 @@
-//! Stale view: a controller reads from an API server replica that lags behind the database.
+//! Stale view: a controller's caches are behind the database, each kind and each object by itself.
 //!
-//! Only reads that may be answered from a cache are stale. The view moves on one write at a time, and its
-//! notices come with it; a controller's own write moves it to the present; a restart may move it back.
+//! Only reads that may be answered from a cache are stale. Each watch delivers its changes one at a time, and a trigger
+//! comes with each; the answer to a controller's own write brings that one object up to date; a restart may bring older
+//! views back.
 
 use super::Faults;
 use crate::action::Action;
 use crate::world::{EnvOp, HOSTS, HostOp, Step, Words, World};
 
 impl Faults {
-    /// Cached reads may lag behind the database, by up to so many writes; and a controller that starts
-    /// again, or whose watch breaks, may find an API server replica that is further behind than the last one:
-    /// time goes back.
+    /// Cached reads may be behind the database: the watch of each kind by itself, and each object by up to so many
+    /// writes. (By more in a partition.) A controller that starts again, or whose watches break, may find API server
+    /// replicas that are further behind than the last ones: time goes back.
     #[must_use]
     pub fn stale(mut self, lag: u8) -> Self {
         self.stale = lag;
@@ -20,49 +21,35 @@ impl Faults {
 
 impl World {
     pub(crate) fn view_actions(&mut self, state: &Words, controller: usize, actions: &mut Vec<Action>) {
-        if self.menu(state[HOSTS + controller]).behind > 0 {
-            actions.push(Action::Advance { controller: controller as u8 });
-        }
+        let behind = &self.menu(state[HOSTS + controller]).behind;
+        actions
+            .extend(behind.iter().map(|kind| Action::Advance { controller: controller as u8, kind: *kind }));
     }
 
-    /// How far behind a replica can be here.
-    pub(crate) fn oldest_view(&mut self, state: &Words) -> u8 {
-        u8::try_from(self.env(state).recent.len()).unwrap_or(u8::MAX)
-    }
-
-    /// The cluster that a controller sees, so many writes ago.
-    pub(crate) fn view_of(&mut self, state: &Words, behind: u8) -> u32 {
-        let recent = &self.env(state).recent;
-        match behind {
-            0 => state[crate::world::CLUSTER],
-            behind => recent[recent.len() - usize::from(behind)],
-        }
-    }
-
-    /// A replica hears of one more write, and tells the controller that watches it.
-    pub(crate) fn advance(&mut self, step: &mut Step, controller: usize) {
-        let behind = self.menu(step.state[HOSTS + controller]).behind;
-        let (before, after) = (self.view_of(&step.state, behind), self.view_of(&step.state, behind - 1));
-        let told = self.jobs_between(before, after, controller);
-        self.host_op(step, controller, HostOp::Advance { told });
-    }
-
-    /// The database has changed: all views fall one write behind, and that of the writer comes to the present.
-    pub(crate) fn fall_behind(&mut self, step: &mut Step, old: u32, writer: Option<usize>) {
-        let most = self.faults().stale;
-        let new = std::mem::replace(&mut step.state[crate::world::CLUSTER], old);
+    /// The database has changed, and no watch has delivered it yet.
+    pub(crate) fn commit(&mut self, step: &mut Step, changes: u32) {
+        self.remember(step, changes);
         for controller in 0..self.controllers() {
-            if self.menu(step.state[HOSTS + controller]).behind == most {
-                self.advance(step, controller);
-            }
+            let is_cut = self.is_cut(&step.state, controller, 0);
+            self.host_op(step, controller, HostOp::Commit { changes, is_cut });
         }
-        step.state[crate::world::CLUSTER] = new;
-        self.env_op(step, EnvOp::Remember { cluster: old, most });
-        for controller in 0..self.controllers() {
-            self.host_op(step, controller, HostOp::FallBehind);
-            while writer == Some(controller) && self.menu(step.state[HOSTS + controller]).behind > 0 {
-                self.advance(step, controller);
-            }
+    }
+
+    /// Remembers what a watch that begins again may not have seen, as long as one can.
+    fn remember(&mut self, step: &mut Step, changes: u32) {
+        let env = self.env(&step.state);
+        let (left, oldest) = (env.left, env.oldest);
+        if left.crashes > 0 || left.watch_gaps > 0 {
+            let oldest = self.oldest_after(oldest, changes);
+            self.env_op(step, EnvOp::Oldest(oldest));
+        }
+    }
+
+    /// No watch will begin again: what was before makes no difference any more.
+    pub(crate) fn forget_old_views(&mut self, step: &mut Step) {
+        let left = self.env(&step.state).left;
+        if left.crashes == 0 && left.watch_gaps == 0 {
+            self.env_op(step, EnvOp::Oldest(crate::world::NOTHING_UNSEEN));
         }
     }
 }

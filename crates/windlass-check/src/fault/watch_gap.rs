@@ -17,14 +17,17 @@ impl Faults {
 impl World {
     pub(crate) fn gap_actions(&mut self, state: &Words, controller: usize, actions: &mut Vec<Action>) {
         if self.env(state).left.watch_gaps > 0 {
-            let oldest = self.oldest_view(state);
-            actions.extend((0..=oldest).map(|behind| Action::Gap { controller: controller as u8, behind }));
+            let positions = 0..self.positions(state, controller).len() as u16;
+            let gap = |position| Action::Gap { controller: controller as u8, position };
+            actions.extend(positions.map(gap));
         }
     }
 
-    pub(crate) fn gap(&mut self, step: &mut Step, controller: usize, behind: u8) {
+    pub(crate) fn gap(&mut self, step: &mut Step, controller: usize, position: usize) {
+        let unseen = self.positions(&step.state, controller)[position];
         self.spend(step, |left| left.watch_gaps -= 1);
-        let listed = self.relist(&step.state, controller, behind);
-        self.host_op(step, controller, HostOp::Gap { behind, listed });
+        self.forget_old_views(step);
+        let listed = self.relist(&step.state, controller, unseen);
+        self.host_op(step, controller, HostOp::Gap { unseen, listed });
     }
 }

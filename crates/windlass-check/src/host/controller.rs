@@ -14,8 +14,8 @@ pub(crate) struct Host {
     pub(crate) queue: Vec<u32>,
     /// The reconciles that run, by job; no object is reconciled twice at the same time.
     pub(crate) active: Vec<Active>,
-    /// How many writes the API server replica that it watches lags behind the database.
-    pub(crate) behind: u8,
+    /// The number of its backlog: what its watches have not delivered yet.
+    pub(crate) unseen: u32,
     /// How far its clock has jumped, in jumps.
     pub(crate) skew: i8,
 }

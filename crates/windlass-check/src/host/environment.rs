@@ -2,7 +2,7 @@
 
 use crate::fault::Budget;
 
-/// What is left of the budgets, how far the scripts have got, services, clocks, partitions and past clusters.
+/// What is left of the budgets, how far the scripts have got, services, clocks, partitions and the oldest view.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Environment {
     /// How often each fault may still strike.
@@ -15,8 +15,8 @@ pub(crate) struct Environment {
     pub(crate) clocks: Vec<(u32, u32)>,
     /// Which controllers are cut off from which peers. Sorted.
     pub(crate) cuts: Vec<(usize, usize)>,
-    /// The clusters before the current one, the latest last, as far back as a view may lag.
-    pub(crate) recent: Vec<u32>,
+    /// The number of the backlog of the oldest view that a watch may begin with.
+    pub(crate) oldest: u32,
 }
 
 /// A change of the environment.
@@ -34,8 +34,8 @@ pub(crate) enum EnvOp {
     Cut { controller: usize, peer: usize },
     /// A partition ends.
     Heal { controller: usize, peer: usize },
-    /// A cluster is past.
-    Remember { cluster: u32, most: u8 },
+    /// The oldest view that a watch may begin with is another one.
+    Oldest(u32),
 }
 
 impl Environment {
@@ -51,12 +51,7 @@ impl Environment {
                 after.cuts.sort_unstable();
             }
             EnvOp::Heal { controller, peer } => after.cuts.retain(|cut| *cut != (controller, peer)),
-            EnvOp::Remember { cluster, most } => {
-                after.recent.push(cluster);
-                if after.recent.len() > usize::from(most) {
-                    after.recent.remove(0);
-                }
-            }
+            EnvOp::Oldest(oldest) => after.oldest = oldest,
         }
         after
     }

@@ -1,5 +1,6 @@
 //! The hosts of the world. Each is a small state machine in a file of its own.
 
+pub(crate) mod backlog;
 pub(crate) mod client;
 pub(crate) mod collector;
 pub(crate) mod controller;

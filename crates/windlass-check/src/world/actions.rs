@@ -156,7 +156,7 @@ impl World {
             possible.push((Action::Deliver { place, oddity }, Condition::Free));
             return;
         }
-        let is_undisturbed = slot.replies == 1 && self.leaves_answers_alone(state);
+        let is_undisturbed = slot.replies == 1 && self.leaves_answers_alone(state, process);
         let condition =
             if is_undisturbed { Condition::FirstUnlessCopied(slot.message) } else { Condition::Free };
         possible.extend((0..slot.replies).map(|reply| (Action::Reply { place, reply }, condition)));
@@ -168,12 +168,12 @@ impl World {
 
     /// Whether a delivery is answered from a view that is behind, and differently for it.
     fn is_stale(&mut self, state: &Words, process: usize, slot: &MenuSlot) -> bool {
-        let behind = self.menu(state[HOSTS + process]).behind;
-        if behind == 0 || slot.peer != 0 || slot.shortcut == Shortcut::None {
+        let is_behind = !self.menu(state[HOSTS + process]).behind.is_empty();
+        if !is_behind || slot.peer != 0 || slot.shortcut == Shortcut::None {
             return false;
         }
-        let view = self.view_of(state, behind);
-        let (seen, real) = (self.effect(view, slot.ask), self.effect(state[CLUSTER], slot.ask));
+        let Some((_, seen)) = self.answer_of_caches(state, process, slot.ask) else { return false };
+        let real = self.effect(state[CLUSTER], slot.ask);
         match slot.shortcut {
             Shortcut::SkipIfUnchanged => !seen.changed && seen.answer != real.answer,
             _ => seen.answer != real.answer,

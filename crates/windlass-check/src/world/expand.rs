@@ -16,25 +16,12 @@ pub(crate) struct Move {
     place: u16,
 }
 
-const UNPLANNED: u32 = u32::MAX;
 /// The process of a plan that is not of a process.
 const NOBODY: usize = usize::MAX;
 
 impl World {
-    /// Whether plans can be made. A view that is behind ties every process to the writes of all others: nothing can be
-    /// planned apart.
-    pub(crate) fn has_plans(&self) -> bool {
-        self.faults().stale == 0
-    }
-
     /// Everything that can happen next, in a fixed order.
     pub(crate) fn moves(&mut self, state: &Words, moves: &mut Vec<Move>) {
-        if !self.has_plans() {
-            let mut actions = Vec::new();
-            self.actions(state, &mut actions);
-            moves.extend(actions.into_iter().map(|action| Move { action, plan: UNPLANNED, place: 0 }));
-            return;
-        }
         let mut words = vec![0; self.width()];
         self.encode(state, &mut words);
         let common = self.plan_all(&words);
@@ -62,10 +49,6 @@ impl World {
     }
 
     fn make_plainly(&mut self, state: &Words, next: &Move) -> (Words, Option<u32>) {
-        if next.plan == UNPLANNED {
-            let step = self.perform(state, next.action);
-            return (step.state, step.wrong);
-        }
         let process = next.action.process();
         let plans = &self.memory.plans;
         let plan = match process {
@@ -194,6 +177,6 @@ impl World {
 
     /// Whether states are renumbered after every step.
     pub(crate) fn renumbers(&self) -> bool {
-        self.reductions.versions && self.has_plans()
+        self.renumbers
     }
 }

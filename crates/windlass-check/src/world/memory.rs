@@ -32,7 +32,12 @@ pub(crate) struct Memory {
     env_ops: FxHashMap<(u32, EnvOp), u32>,
     marks: FxHashMap<u32, Arc<Vec<u32>>>,
     relists: FxHashMap<(u32, u32), u32>,
-    differences: FxHashMap<(u32, u32, u32), u32>,
+    /// By cluster and backlog: what the process with that backlog sees.
+    pub(crate) views: FxHashMap<(u32, u32), u32>,
+    /// By process and the oldest backlog: the backlogs that its watches may begin with.
+    pub(crate) positions: FxHashMap<(usize, u32), Arc<[u32]>>,
+    /// By the oldest backlog and a list of changes: the oldest backlog afterwards.
+    pub(crate) oldest: FxHashMap<(u32, u32), u32>,
     other_objects: FxHashMap<(u32, u32), Option<u32>>,
     pub(crate) plans: Plans,
     pub(crate) canonical: CanonicalMemory,
@@ -185,19 +190,12 @@ impl World {
         known.or_insert_with(|| Arc::new((**super::lock(parts).marks.get(marks)).clone()))
     }
 
-    /// The jobs that a process is told of when it starts to watch a view.
-    pub(crate) fn relist(&mut self, state: &Words, controller: usize, behind: u8) -> u32 {
-        let cluster = self.view_of(state, behind);
+    /// The jobs that a process gets from a list of all that a view shows.
+    pub(crate) fn relist(&mut self, state: &Words, controller: usize, backlog: u32) -> u32 {
+        let cluster = self.view(state[CLUSTER], backlog);
         let parts = &self.parts;
         let known = self.memory.relists.entry((cluster, controller as u32));
         *known.or_insert_with(|| super::lock(parts).relist(cluster, controller))
-    }
-
-    /// The jobs that the differences of two clusters concern.
-    pub(crate) fn jobs_between(&mut self, before: u32, after: u32, controller: usize) -> u32 {
-        let parts = &self.parts;
-        let known = self.memory.differences.entry((before, after, controller as u32));
-        *known.or_insert_with(|| super::lock(parts).jobs_between(before, after, controller))
     }
 
     /// Whether a message, delivered now, changes another object than its sender decided on.

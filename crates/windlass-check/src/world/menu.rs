@@ -15,8 +15,10 @@ pub(crate) struct Menu {
     pub(crate) can_start: bool,
     /// The asks that wait for an answer.
     pub(crate) slots: Vec<MenuSlot>,
-    /// How many writes its view is behind.
-    pub(crate) behind: u8,
+    /// What its watches have not delivered, as the number of a backlog.
+    pub(crate) unseen: u32,
+    /// The kinds that its watches can deliver a change of.
+    pub(crate) behind: Vec<u8>,
 }
 
 /// An ask that waits for an answer.

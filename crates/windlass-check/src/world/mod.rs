@@ -18,6 +18,7 @@ pub(crate) mod renumber;
 mod seen;
 mod situation;
 mod symmetry;
+mod views;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -25,9 +26,9 @@ pub(crate) use expand::Move;
 pub(crate) use menu::MenuSlot;
 pub(crate) use ops::{HostOp, NetworkOp, Wrong};
 pub(crate) use parts::{Parts, Setup};
+pub(crate) use views::NOTHING_UNSEEN;
 
 pub(crate) use crate::host::environment::EnvOp;
-use crate::reductions::Reductions;
 use memory::Memory;
 
 /// The places of the parts in a state.
@@ -50,11 +51,14 @@ pub(crate) struct World {
     memory: Memory,
     faults: crate::fault::Faults,
     clock_limit: u32,
+    /// How many objects a process reconciles at the same time.
+    workers: usize,
     peers: usize,
     script_lengths: Arc<[usize]>,
     /// Collects what a step does to parts that a plan leaves open.
     deferred: Option<plan::Deferred>,
-    reductions: Reductions,
+    /// Whether states are renumbered after every step.
+    renumbers: bool,
     initial: Words,
     /// In how many ways names can change places.
     exchanges: usize,
@@ -84,7 +88,8 @@ impl World {
         let mut initial = Words::default();
         let (processes, faults, clock_limit) =
             (setup.processes.len(), setup.faults.clone(), setup.clock_limit);
-        let (peers, reductions) = (1 + setup.services.len(), setup.reductions);
+        let workers = setup.workers;
+        let (peers, renumbers) = (1 + setup.services.len(), setup.renumbers());
         let script_lengths = setup.scripts.iter().map(Vec::len).collect();
         let mut parts = Parts::new(setup);
         let words = parts.initial();
@@ -93,10 +98,11 @@ impl World {
             processes,
             faults,
             clock_limit,
+            workers,
             peers,
             script_lengths,
             deferred: None,
-            reductions,
+            renumbers,
             exchanges: parts.mirrors.exchanges.len(),
             initial,
             parts: Arc::new(Mutex::new(parts)),
@@ -161,10 +167,11 @@ impl Clone for World {
             memory: Memory::default(),
             faults: self.faults.clone(),
             clock_limit: self.clock_limit,
+            workers: self.workers,
             peers: self.peers,
             script_lengths: self.script_lengths.clone(),
             deferred: None,
-            reductions: self.reductions,
+            renumbers: self.renumbers,
             initial: self.initial,
             exchanges: self.exchanges,
         }

@@ -24,13 +24,13 @@ pub(crate) enum HostOp {
     /// One of the answers on their way arrives.
     Reply { place: Place, reply: u8 },
     /// All that is local is forgotten, and the watch begins with a list of jobs.
-    Crash { behind: u8, listed: u32 },
+    Crash { unseen: u32, listed: u32 },
     /// The watch begins again with a list of jobs.
-    Gap { behind: u8, listed: u32 },
-    /// The view comes one write nearer, with news about a set of jobs.
-    Advance { told: u32 },
-    /// The view is one more write behind.
-    FallBehind,
+    Gap { unseen: u32, listed: u32 },
+    /// A list of changes was committed.
+    Commit { changes: u32, is_cut: bool },
+    /// The watch of a kind delivers one more change.
+    Advance { kind: u8 },
     /// The clock jumps.
     ClockJump { forward: bool },
 }

@@ -13,6 +13,7 @@ use super::canonical::Ledger;
 use super::menu::{Menu, MenuSlot};
 use super::ops::{Ending, HostOp, HostStep, NetworkOp, Wrong};
 use super::symmetry::Mirrors;
+use super::views::Views;
 use crate::action::Place;
 use crate::fault::Faults;
 use crate::host::client::ClientEvent;
@@ -74,6 +75,8 @@ pub(crate) struct Effect {
     pub(crate) answer: u32,
     /// Which jobs of which controllers it concerns.
     pub(crate) marks: u32,
+    /// The number of the list of what changed, if views can be behind.
+    pub(crate) changes: u32,
     /// Whether anything changed.
     pub(crate) changed: bool,
 }
@@ -115,6 +118,7 @@ pub(crate) struct Parts {
     pub(crate) refused_events: BTreeMap<(usize, usize), Option<String>>,
     pub(crate) ledger: Ledger,
     pub(crate) mirrors: Mirrors,
+    pub(crate) views: Views,
     now: Timestamp,
 }
 
@@ -150,6 +154,7 @@ impl Parts {
             refused_events: BTreeMap::new(),
             ledger: Ledger::new(),
             mirrors: Mirrors::default(),
+            views: Views::new(&setup.processes),
             now: setup.cluster.now(),
             setup,
         }
@@ -197,7 +202,8 @@ impl Parts {
             timers: host.timers.clone(),
             can_start: host.first_to_start(self.setup.workers).is_some(),
             slots,
-            behind: host.behind,
+            unseen: host.unseen,
+            behind: self.views.backlogs.get(host.unseen).kinds().collect(),
         }
     }
 
@@ -245,10 +251,12 @@ impl Parts {
     pub(crate) fn effect_of(&mut self, cluster: u32, ask: u32) -> Effect {
         let applied = self.database.apply(cluster, ask, &self.asks, &mut self.answers);
         let marks = if applied.changes.is_empty() { 0 } else { self.marks_of(&applied.changes) };
+        let changes = if self.setup.faults.stale > 0 { self.views.list(&applied.changes) } else { 0 };
         Effect {
             cluster: applied.cluster,
             answer: applied.answer,
             marks,
+            changes,
             changed: !applied.changes.is_empty(),
         }
     }
@@ -288,7 +296,7 @@ impl Parts {
         self.job_sets.id(jobs)
     }
 
-    fn jobs_of(
+    pub(super) fn jobs_of(
         &mut self,
         process: usize,
         key: &Key,
@@ -312,24 +320,6 @@ impl Parts {
         let mut jobs = Vec::new();
         for (key, found) in cluster.store().all() {
             jobs.extend(self.jobs_of(process, &key, None, Some(&found)));
-        }
-        self.job_set(jobs)
-    }
-
-    /// The jobs that differences between two clusters concern.
-    pub(crate) fn jobs_between(&mut self, before: u32, after: u32, process: usize) -> u32 {
-        let (before, after) = (self.database.cluster(before).clone(), self.database.cluster(after).clone());
-        let mut jobs = Vec::new();
-        for (key, new) in after.store().all() {
-            let old = before.store().get(&key);
-            if old.as_ref() != Some(&new) {
-                jobs.extend(self.jobs_of(process, &key, old.as_deref(), Some(&new)));
-            }
-        }
-        for (key, old) in before.store().all() {
-            if after.store().get(&key).is_none() {
-                jobs.extend(self.jobs_of(process, &key, Some(&old), None));
-            }
         }
         self.job_set(jobs)
     }
@@ -360,13 +350,11 @@ impl Parts {
                 remove(&mut host.timers, job);
                 self.enqueue(&mut host, job);
             }
-            HostOp::Mark(jobs) | HostOp::Advance { told: jobs } => {
+            HostOp::Mark(jobs) => {
                 self.job_sets.get(jobs).iter().for_each(|job| insert(&mut host.fresh, *job));
-                if matches!(op, HostOp::Advance { .. }) {
-                    host.behind -= 1;
-                }
             }
-            HostOp::FallBehind => host.behind += 1,
+            HostOp::Commit { changes, is_cut } => self.commit(&mut host, process, changes, is_cut),
+            HostOp::Advance { kind } => self.advance(&mut host, process, kind),
             HostOp::Start => (ending, wrong) = self.start(&mut host, process),
             HostOp::Answered { place, answer } => {
                 let slot = &mut host.active[usize::from(place.active)].slots[usize::from(place.slot)];
@@ -383,15 +371,15 @@ impl Parts {
                 (ending, wrong) =
                     self.receive(&mut host, process, place.active.into(), place.slot.into(), answer);
             }
-            HostOp::Crash { behind, listed } => {
+            HostOp::Crash { unseen, listed } => {
                 self.note_crash(&host);
                 let fresh = (**self.job_sets.get(listed)).clone();
                 // Notices of the old watch may still come.
-                host = Host { fresh, told: host.told.clone(), skew: host.skew, behind, ..Host::default() };
+                host = Host { fresh, told: host.told.clone(), skew: host.skew, unseen, ..Host::default() };
             }
-            HostOp::Gap { behind, listed } => {
+            HostOp::Gap { unseen, listed } => {
                 host.fresh = (**self.job_sets.get(listed)).clone();
-                host.behind = behind;
+                host.unseen = unseen;
             }
             HostOp::ClockJump { forward } => host.skew += if forward { 1 } else { -1 },
         }
@@ -508,6 +496,8 @@ impl Parts {
         slot: usize,
         answer: u32,
     ) -> (Option<Ending>, Option<Wrong>) {
+        let ask = self.messages.get(host.active[active].slots[slot].message).ask;
+        self.see_own_write(host, process, ask, answer);
         let reconcile = &mut host.active[active];
         let message = reconcile.slots[slot].message;
         // Further answers to the same ask would be dropped.

@@ -43,17 +43,21 @@ impl World {
             Action::Duplicate { index } => self.duplicate(&mut step, index.into()),
             Action::Collect { index } => {
                 let ask = self.collections(state[CLUSTER])[usize::from(index)].ask;
-                self.meet_database(&mut step, ask, None);
+                self.meet_database(&mut step, ask);
             }
-            Action::Crash { controller, behind } => self.crash(&mut step, controller.into(), behind),
+            Action::Crash { controller, position } => {
+                self.crash(&mut step, controller.into(), position.into())
+            }
             Action::LoseRequest { place } => self.lose_request(&mut step, place),
             Action::LoseReply { place } => self.lose_reply(&mut step, place),
             Action::Error { place } => self.answer_with_error(&mut step, place),
             Action::Cut { controller, peer } => self.cut(&mut step, controller.into(), peer.into()),
             Action::Heal { controller, peer } => self.heal(&mut step, controller.into(), peer.into()),
             Action::Timeout { place } => self.time_out_in_partition(&mut step, place),
-            Action::Advance { controller } => self.advance(&mut step, controller.into()),
-            Action::Gap { controller, behind } => self.gap(&mut step, controller.into(), behind),
+            Action::Advance { controller, kind } => {
+                self.host_op(&mut step, controller.into(), HostOp::Advance { kind })
+            }
+            Action::Gap { controller, position } => self.gap(&mut step, controller.into(), position.into()),
             Action::ClockJump { controller, forward } => self.jump(&mut step, controller.into(), forward),
         }
         step
@@ -67,7 +71,7 @@ impl World {
         if matches!(&**self.parts().asks.get(ask), Ask::Call { .. }) {
             self.meet_service(step, ask);
         } else {
-            self.meet_database(step, ask, None);
+            self.meet_database(step, ask);
         }
         if let Some(answer) = step.answer {
             self.parts().note_event(script, event, answer);
@@ -106,9 +110,7 @@ impl World {
         if slot.peer != 0 || slot.shortcut == Shortcut::None || slot.delivered {
             return None;
         }
-        let behind = self.menu(step.state[HOSTS + place.process()]).behind;
-        let view = self.view_of(&step.state, behind);
-        let seen = self.effect(view, slot.ask);
+        let (view, seen) = self.answer_of_caches(&step.state, place.process(), slot.ask)?;
         step.met = Some((view, slot.ask));
         (slot.shortcut == Shortcut::Cache || !seen.changed).then_some(seen.answer)
     }
@@ -130,7 +132,7 @@ impl World {
         if facts.decided {
             step.wrong = step.wrong.or(self.hits_another_object(&step.state, message));
         }
-        self.meet_database(step, facts.ask, Some(facts.sender));
+        self.meet_database(step, facts.ask);
     }
 
     fn meet_service(&mut self, step: &mut Step, ask: u32) {
@@ -141,7 +143,7 @@ impl World {
         step.met = Some((step.state[CLUSTER], ask));
     }
 
-    fn meet_database(&mut self, step: &mut Step, ask: u32, writer: Option<usize>) {
+    fn meet_database(&mut self, step: &mut Step, ask: u32) {
         let before = step.state[CLUSTER];
         let effect = self.effect(before, ask);
         step.met = Some((before, ask));
@@ -151,7 +153,7 @@ impl World {
         }
         step.state[CLUSTER] = effect.cluster;
         if self.faults().stale > 0 {
-            self.fall_behind(step, before, writer);
+            self.commit(step, effect.changes);
         } else if effect.marks != NO_MARKS {
             let marks = self.marks(effect.marks).clone();
             for (controller, jobs) in marks.iter().enumerate() {

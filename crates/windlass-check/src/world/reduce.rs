@@ -12,23 +12,27 @@ impl World {
     /// lost if the answer comes first; no property sees it, unless ends of reconciles are counted; and each answer
     /// is received once, so this cannot go on for ever.
     pub(crate) fn undisturbed_answer(&mut self, state: &Words, actions: &[Move]) -> Option<usize> {
-        if !self.leaves_answers_alone(state) {
-            return None;
-        }
         (0..actions.len()).find(|index| match actions[*index].action {
             Action::Reply { place, .. } => {
                 let menu = self.menu(state[HOSTS + place.process()]);
                 let found =
                     menu.slots.iter().find(|slot| (slot.active, slot.slot) == (place.active, place.slot));
                 let Some(slot) = found.copied() else { return false };
-                slot.replies == 1 && !self.network(state[NETWORK]).copies.contains(&slot.message)
+                slot.replies == 1
+                    && self.leaves_answers_alone(state, place.process())
+                    && !self.network(state[NETWORK]).copies.contains(&slot.message)
             }
             _ => false,
         })
     }
 
-    /// Whether nothing can strike a reconcile that waits for an answer, but for a second answer.
-    pub(crate) fn leaves_answers_alone(&mut self, state: &Words) -> bool {
+    /// Whether nothing can strike a reconcile of a process that waits for an answer, but for a second answer.
+    pub(crate) fn leaves_answers_alone(&mut self, state: &Words, process: usize) -> bool {
+        // An answer brings the caches up to date, which whatever else runs in the process can read.
+        if self.faults().stale > 0 && (self.workers > 1 || self.menu(state[HOSTS + process]).slots.len() > 1)
+        {
+            return false;
+        }
         let env = self.env(state);
         let left = env.left;
         let strikes = [left.crashes, left.lost_replies, left.partitions, left.clock_jumps] != [0; 4];

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 use windlass::{Answer, Ask, ObjectRef};
-use windlass_model::{Body, History, Key, MemoryStore, Request, object};
+use windlass_model::{Body, Change, History, Key, MemoryStore, Request, object};
 
 use super::parts::Parts;
 use super::{CLUSTER, ENVIRONMENT, HOSTS, NETWORK, Words, World};
@@ -163,10 +163,9 @@ impl Parts {
         let mut clocks: Vec<(u32, u32)> =
             clocks.map(|(job, clock)| (self.mirror_job(exchange, *job), *clock)).collect();
         clocks.sort_unstable();
-        let recent =
-            environment.recent.iter().map(|cluster| self.mirror_cluster(exchange, *cluster)).collect();
+        let oldest = self.mirror_backlog(exchange, environment.oldest);
         let services = self.mirror_services(exchange, environment.services);
-        Environment { clocks, recent, services, ..environment.clone() }
+        Environment { clocks, oldest, services, ..environment.clone() }
     }
 
     fn mirror_host(&mut self, exchange: usize, host: &Host) -> Host {
@@ -174,7 +173,8 @@ impl Parts {
             |jobs: &[u32]| jobs.iter().map(|job| self.mirror_job(exchange, *job)).collect::<Vec<u32>>();
         let queue = jobs(&host.queue);
         let [fresh, told, timers] = [&host.fresh, &host.told, &host.timers].map(|set| sorted(jobs(set)));
-        let mut mirrored = Host { fresh, told, timers, queue, active: Vec::new(), ..host.clone() };
+        let unseen = self.mirror_backlog(exchange, host.unseen);
+        let mut mirrored = Host { fresh, told, timers, queue, unseen, active: Vec::new(), ..host.clone() };
         for active in &host.active {
             let active = Active {
                 job: self.mirror_job(exchange, active.job),
@@ -193,6 +193,22 @@ impl Parts {
             answer: slot.answer.map(|answer| self.mirror_answer(exchange, answer)),
             ..slot.clone()
         }
+    }
+
+    fn mirror_backlog(&mut self, exchange: usize, backlog: u32) -> u32 {
+        let backlog = self.views.backlogs.get(backlog).clone();
+        let mirrored = backlog.map(|change| self.mirror_change(exchange, change));
+        self.views.backlogs.id(mirrored)
+    }
+
+    fn mirror_change(&mut self, exchange: usize, change: u32) -> u32 {
+        let change = self.views.changes.get(change).clone();
+        let side = |side: &Option<Arc<Value>>| {
+            side.as_ref().map(|found| Arc::new(self.mirrors.value(exchange, found)))
+        };
+        let (before, after) = (side(&change.before), side(&change.after));
+        let key = self.mirrors.key(exchange, &change.key);
+        self.views.changes.id(Change { key, before, after, version: change.version })
     }
 
     fn mirror_job(&mut self, exchange: usize, job: u32) -> u32 {
@@ -378,6 +394,7 @@ impl Parts {
             let marks = self.marks.get(here.marks).clone();
             let marks = marks.iter().map(|jobs| self.mirror_job_set(exchange, *jobs)).collect();
             let same = self.mirror_cluster(exchange, here.cluster) == there.cluster
+                && self.mirror_changes(exchange, here.changes) == there.changes
                 && self.mirror_answer(exchange, here.answer) == there.answer
                 && self.marks.id(marks) == there.marks;
             if !same {
@@ -385,6 +402,16 @@ impl Parts {
                 self.mirrors.broken.get_or_insert_with(|| format!("what `{asked}` does"));
             }
         }
+    }
+
+    /// A list of changes with names exchanged.
+    fn mirror_changes(&mut self, exchange: usize, changes: u32) -> u32 {
+        if self.setup.faults.stale == 0 {
+            return changes;
+        }
+        let changes = self.views.change_lists.get(changes).clone();
+        let mirrored = changes.iter().map(|change| self.mirror_change(exchange, *change)).collect();
+        self.views.change_lists.id(mirrored)
     }
 
     /// What the cluster's own controllers would do must be, exchanged, what they would do to the exchanged cluster. The

@@ -10,6 +10,7 @@ mod reductions;
 mod regressions;
 mod renumbering;
 mod services;
+mod staleness;
 mod things;
 mod triggers;
 mod vacuity;

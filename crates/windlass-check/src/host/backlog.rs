@@ -1,0 +1,127 @@
+//! Backlog: what was committed and a watch has not delivered yet.
+//!
+//! Each kind has a watch of its own, so kinds are behind independently of each other; within a kind, changes are
+//! delivered in the order of their commits. What a process sees of an object is what the first undelivered change found.
+
+/// Changes that are still to be delivered, by their numbers: per kind, the oldest first. Kinds in order, none empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Backlog {
+    by_kind: Vec<(u8, Vec<u32>)>,
+}
+
+impl Backlog {
+    /// The kinds that are behind.
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = u8> {
+        self.by_kind.iter().map(|(kind, _)| *kind)
+    }
+
+    /// The undelivered changes of a kind, the oldest first.
+    pub(crate) fn of(&self, kind: u8) -> &[u32] {
+        self.place(kind).map_or(&[], |place| &self.by_kind[place].1)
+    }
+
+    /// All undelivered changes, by kind; those of one kind in their order.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (u8, u32)> {
+        self.by_kind.iter().flat_map(|(kind, changes)| changes.iter().map(|change| (*kind, *change)))
+    }
+
+    /// A change was committed.
+    pub(crate) fn push(&mut self, kind: u8, change: u32) {
+        match self.place(kind) {
+            Ok(place) => self.by_kind[place].1.push(change),
+            Err(place) => self.by_kind.insert(place, (kind, vec![change])),
+        }
+    }
+
+    /// The oldest change of a kind is delivered.
+    pub(crate) fn pop(&mut self, kind: u8) -> Option<u32> {
+        let place = self.place(kind).ok()?;
+        let change = self.by_kind[place].1.remove(0);
+        self.drop_if_empty(place);
+        Some(change)
+    }
+
+    /// Keeps only some changes of a kind.
+    pub(crate) fn retain(&mut self, kind: u8, keep: impl FnMut(&u32) -> bool) {
+        if let Ok(place) = self.place(kind) {
+            self.by_kind[place].1.retain(keep);
+            self.drop_if_empty(place);
+        }
+    }
+
+    /// The same with each change replaced by another.
+    pub(crate) fn map(&self, mut with: impl FnMut(u32) -> u32) -> Self {
+        let by_kind = self.by_kind.iter();
+        Backlog {
+            by_kind: by_kind
+                .map(|(kind, changes)| (*kind, changes.iter().map(|change| with(*change)).collect()))
+                .collect(),
+        }
+    }
+
+    /// Every backlog of a watch that begins again, for each kind at a place of its own: the newest of each kind's
+    /// changes, none to all.
+    pub(crate) fn positions(&self) -> Vec<Backlog> {
+        let mut all = vec![Backlog::default()];
+        for (kind, changes) in &self.by_kind {
+            let with = |known: &Backlog| {
+                let known = known.clone();
+                (0..=changes.len()).map(move |newest| {
+                    let mut next = known.clone();
+                    let undelivered = &changes[changes.len() - newest..];
+                    undelivered.iter().for_each(|change| next.push(*kind, *change));
+                    next
+                })
+            };
+            all = all.iter().flat_map(with).collect();
+        }
+        all
+    }
+
+    fn place(&self, kind: u8) -> Result<usize, usize> {
+        self.by_kind.binary_search_by_key(&kind, |(known, _)| *known)
+    }
+
+    fn drop_if_empty(&mut self, place: usize) {
+        if self.by_kind[place].1.is_empty() {
+            self.by_kind.remove(place);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn backlog(changes: &[(u8, u32)]) -> Backlog {
+        let mut backlog = Backlog::default();
+        changes.iter().for_each(|(kind, change)| backlog.push(*kind, *change));
+        backlog
+    }
+
+    #[test]
+    fn kinds_are_delivered_independently_and_each_in_its_order() {
+        let mut behind = backlog(&[(2, 10), (1, 11), (2, 12)]);
+        assert_eq!(behind.kinds().collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(behind.pop(2), Some(10));
+        assert_eq!(behind.of(2), [12]);
+        assert_eq!(behind.pop(1), Some(11));
+        assert_eq!(behind, backlog(&[(2, 12)]));
+        behind.retain(2, |_| false);
+        assert_eq!((behind.pop(2), behind), (None, Backlog::default()));
+    }
+
+    #[test]
+    fn a_watch_begins_again_at_a_place_of_its_own_for_each_kind() {
+        let positions = backlog(&[(1, 10), (1, 11), (2, 20)]).positions();
+        let expected: [&[(u8, u32)]; 6] = [
+            &[],
+            &[(2, 20)],
+            &[(1, 11)],
+            &[(1, 11), (2, 20)],
+            &[(1, 10), (1, 11)],
+            &[(1, 10), (1, 11), (2, 20)],
+        ];
+        assert_eq!(positions, expected.map(backlog));
+    }
+}

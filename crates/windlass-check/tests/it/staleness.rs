@@ -1,0 +1,281 @@
+//! Caches are behind as the runtime's are: each kind by itself, and an own write brings one object up to date.
+
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube::core::ObjectMeta;
+use serde_json::{Value, json};
+use windlass::{Cx, Declaration, Machine, ObjectRef, Outcome, Select, Service, Verb, done, watching};
+use windlass_check::{Check, ClientEvent, Faults, Reductions, Report, Violation, check};
+
+use crate::things::{Only, Thing, map, thing};
+
+fn secret(name: &str) -> Secret {
+    let labels = [("app".to_owned(), "lock".to_owned())].into();
+    let metadata = ObjectMeta { name: Some(name.to_owned()), labels: Some(labels), ..ObjectMeta::default() };
+    Secret { metadata, ..Secret::default() }
+}
+
+fn always_violated(report: &Report) -> &str {
+    match &report.violation {
+        Some(Violation::Always { property, .. }) => property,
+        _ => panic!("{report}"),
+    }
+}
+
+/// What a machine can look for before it goes on.
+#[derive(Clone, Copy, PartialEq)]
+enum Lock {
+    /// An object of the kind of the signal.
+    SameKind,
+    /// One of another kind, of which all are watched.
+    OtherKind,
+    /// One of a kind that is not watched.
+    NotWatched,
+    /// One of a kind of which some are watched, by its name.
+    SomeWatched,
+    /// The same, in a list of those that are watched.
+    SomeListed,
+}
+
+/// Goes on when it sees the signal, and trusts that it then sees the lock too, which was made before the signal.
+struct Trusts(Lock);
+
+impl Machine for Trusts {
+    type Parent = Thing;
+    type State = Only;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        let parent = || vec![ObjectRef::new("default", "t")];
+        declaration.output::<ConfigMap>();
+        declaration.watches::<ConfigMap>(move |_| parent());
+        match self.0 {
+            Lock::SameKind => {}
+            Lock::OtherKind => drop(declaration.watches::<Secret>(move |_| parent())),
+            Lock::NotWatched => drop(declaration.may::<Secret>([Verb::Get])),
+            Lock::SomeWatched | Lock::SomeListed => {
+                declaration.watch(watching::<Secret>().labels("app=lock"), move |_| parent());
+            }
+        }
+    }
+
+    async fn run(&self, _: Only, cx: &Cx<Thing>) -> Outcome<Only> {
+        let signal = cx.cached::<ConfigMap>("signal").await?;
+        let is_three = signal.is_some_and(|signal| signal.data.is_some_and(|data| data["value"] == "3"));
+        if is_three {
+            let is_locked = match self.0 {
+                Lock::SameKind => cx.cached::<ConfigMap>("lock").await?.is_some(),
+                Lock::SomeListed => {
+                    !cx.list_cached::<Secret>(Select::all().labels("app=lock")).await?.is_empty()
+                }
+                _ => cx.cached::<Secret>("lock").await?.is_some(),
+            };
+            cx.ensure(map(if is_locked { "locked" } else { "unlocked" }));
+        }
+        done()
+    }
+}
+
+/// The lock is made, then the signal, which then changes more often than a cache may miss.
+fn trusting(lock: Lock) -> Check {
+    let made = match lock {
+        Lock::SameKind => ClientEvent::create(map("lock")),
+        _ => ClientEvent::create(secret("lock")),
+    };
+    let write =
+        |value: &str| ClientEvent::patch::<ConfigMap>("signal", json!({ "data": { "value": value } }));
+    check(Trusts(lock))
+        .given([thing("t")])
+        .client([made, ClientEvent::create(map("signal")), write("1"), write("2"), write("3")])
+        .faults(Faults::none().stale(1))
+        .always("it sees the lock", |world| !world.has::<ConfigMap>("unlocked"))
+        .eventually("it goes on", |world| world.has::<ConfigMap>("locked"))
+}
+
+#[test]
+fn each_kind_is_behind_by_itself() {
+    let report = trusting(Lock::OtherKind).run();
+    assert_eq!(always_violated(&report), "it sees the lock", "{report}");
+    // The bound is on the writes to one object: that of the lock may be missing while the signal changes four times.
+    assert_eq!(report.oldest_views["secrets"], 1, "{report}");
+    assert!(
+        report.to_string().contains("oldest views reached, in writes to one object: configmaps 1, secrets 1"),
+        "{report}"
+    );
+}
+
+#[test]
+fn within_a_kind_changes_are_seen_in_their_order() {
+    trusting(Lock::SameKind).assert();
+}
+
+#[test]
+fn what_is_not_in_a_cache_is_read_from_the_server() {
+    trusting(Lock::NotWatched).assert();
+    // That an object is missing in a cache of some objects says nothing; that a list of just these is empty does.
+    trusting(Lock::SomeWatched).assert();
+    let report = trusting(Lock::SomeListed).run();
+    assert_eq!(always_violated(&report), "it sees the lock", "{report}");
+}
+
+/// Keeps one ConfigMap of a generated name: what the cache does not show, it makes.
+struct KeepsOne;
+
+impl Machine for KeepsOne {
+    type Parent = Thing;
+    type State = Only;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration
+            .watches::<ConfigMap>(|_| vec![ObjectRef::new("default", "t")])
+            .may::<ConfigMap>([Verb::Create]);
+    }
+
+    async fn run(&self, _: Only, cx: &Cx<Thing>) -> Outcome<Only> {
+        if cx.list_cached::<ConfigMap>(Select::all()).await?.is_empty() {
+            let mut map = map("");
+            map.metadata.name = None;
+            map.metadata.generate_name = Some("kept-".to_owned());
+            cx.create(&map).await?;
+        }
+        done()
+    }
+}
+
+fn keeping(faults: Faults) -> Check {
+    check(KeepsOne)
+        .given([thing("t")])
+        .faults(faults)
+        .always("at most one", |world| world.all::<ConfigMap>().len() <= 1)
+        .eventually("one", |world| world.all::<ConfigMap>().len() == 1)
+}
+
+#[test]
+fn an_own_write_brings_no_other_object_up_to_date() {
+    // Its own create is in the cache as soon as it is answered.
+    keeping(Faults::none().stale(2)).assert();
+    // The answer is lost, and the cache does not have the object yet. That the failure is then written to the status of the
+    // parent brings the parent up to date, and nothing else.
+    let report = keeping(Faults::none().stale(2).lost_replies(1)).run();
+    assert_eq!(always_violated(&report), "at most one", "{report}");
+}
+
+/// Copies the value, and says so when it reads a value that is older than what it has copied.
+struct GoesForward;
+
+impl Machine for GoesForward {
+    type Parent = Thing;
+    type State = Only;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.output::<ConfigMap>();
+    }
+
+    async fn run(&self, _: Only, cx: &Cx<Thing>) -> Outcome<Only> {
+        let seen = &cx.parent().spec.value;
+        let copy = cx.get::<ConfigMap>("copy").await?.and_then(|copy| copy.data?.get("value").cloned());
+        if copy.as_ref().is_some_and(|copy| copy > seen) {
+            cx.ensure(map("back"));
+        } else {
+            let mut copy = map("copy");
+            copy.data = Some([("value".to_owned(), seen.clone())].into());
+            cx.ensure(copy);
+        }
+        done()
+    }
+}
+
+#[test]
+fn time_goes_back_with_a_new_watch_and_not_without() {
+    let forward = |faults| {
+        let change = ClientEvent::patch::<Thing>("t", json!({ "spec": { "value": "2" } }));
+        check(GoesForward)
+            .given([thing("t")])
+            .client([change])
+            .faults(faults)
+            .always("time goes on", |world| !world.has::<ConfigMap>("back"))
+            .eventually("copied", |world| world.has::<ConfigMap>("copy"))
+    };
+    for holds in [Faults::none().stale(2), Faults::none().crashes(1), Faults::none().watch_gaps(1)] {
+        forward(holds).assert();
+    }
+    for back in [Faults::none().stale(2).crashes(1), Faults::none().stale(2).watch_gaps(1)] {
+        let report = forward(back).run();
+        assert_eq!(always_violated(&report), "time goes on", "{report}");
+        let Some(trace) = report.violation.as_ref().and_then(Violation::trace) else { panic!("{report}") };
+        assert!(
+            trace.steps.iter().any(|step| step.text.contains("again") && step.text.contains("behind")),
+            "{report}"
+        );
+    }
+}
+
+struct Bank;
+
+impl Service for Bank {
+    const NAME: &'static str = "bank";
+    type Request = Value;
+    type Response = Value;
+}
+
+/// Pays for what its cache shows no receipt of. Its parents have no status, which makes for fewer states.
+struct Pays;
+
+impl Machine for Pays {
+    type Parent = ConfigMap;
+    type State = Only;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.watches::<Secret>(|_| Vec::new()).may::<Secret>([Verb::Create]);
+    }
+
+    async fn run(&self, _: Only, cx: &Cx<ConfigMap>) -> Outcome<Only> {
+        let receipt = format!("{}-receipt", cx.name());
+        if cx.cached::<Secret>(&receipt).await?.is_none() {
+            cx.call(Bank, json!(cx.name())).await?;
+            cx.create(&secret(&receipt)).await?;
+        }
+        done()
+    }
+}
+
+#[test]
+fn reductions_change_no_verdict_of_stale_views() {
+    let pay = |paid: &mut Value, name: &Value| {
+        let name = name.as_str().unwrap_or_default();
+        paid[name] = json!(paid[name].as_u64().unwrap_or(0) + 1);
+        Ok(Value::Null)
+    };
+    let paying = |reductions, faults| {
+        check(Pays)
+            .given([map("one"), map("two")])
+            .service("bank", json!({ "one": 0, "two": 0 }), pay)
+            .faults(faults)
+            .reductions(reductions)
+            .always("each is paid once", |world| {
+                let paid = world.service("bank").and_then(Value::as_object);
+                paid.is_some_and(|paid| paid.values().all(|times| times.as_u64() <= Some(1)))
+            })
+    };
+    let mut states = [usize::MAX; 2];
+    for (symmetry, partial_order) in [(false, false), (true, false), (false, true), (true, true)] {
+        let reductions = Reductions { versions: true, symmetry, partial_order };
+        let report = paying(reductions, Faults::none().stale(1)).assert();
+        states[usize::from(symmetry)] = states[usize::from(symmetry)].min(report.states());
+        let report = paying(reductions, Faults::none().stale(1).watch_gaps(1)).run();
+        assert_eq!(always_violated(&report), "each is paid once", "{reductions:?}: {report}");
+    }
+    // What is still to be delivered changes places with the names.
+    let [all, merged] = states;
+    assert!(merged * 10 < all * 6, "{states:?}");
+}
+
+#[test]
+fn a_partition_keeps_a_view_old_whatever_the_bound() {
+    // Cut off, no watch delivers: it misses both values and its own status, although one write is the bound.
+    let write = |value: &str| ClientEvent::patch::<Thing>("t", json!({ "spec": { "value": value } }));
+    let report = check(GoesForward)
+        .given([thing("t")])
+        .client([write("1"), write("2")])
+        .faults(Faults::none().stale(1).partitions(1))
+        .assert();
+    assert_eq!(report.oldest_views["things"], 3, "{report}");
+}
