@@ -1,6 +1,7 @@
 //! Where objects live: the trait that the rules read through, and a persistent map that forks in O(1).
 
 use std::cmp::Ordering;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use imbl::OrdMap;
@@ -122,14 +123,30 @@ pub struct MemoryStore {
     entries: OrdMap<Key, Entry>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Entry {
     /// How many writes this key has seen.
     version: u64,
     /// How many objects have had this key.
     incarnation: u64,
+    /// The hash of the object: stores are hashed much more often than objects are written.
+    object_hash: u64,
     /// Absent once it is deleted.
     object: Option<Arc<Value>>,
+}
+
+impl Entry {
+    fn new(version: u64, incarnation: u64, object: Option<Arc<Value>>) -> Self {
+        let mut hasher = DefaultHasher::new();
+        object.hash(&mut hasher);
+        Entry { version, incarnation, object_hash: hasher.finish(), object }
+    }
+}
+
+impl Hash for Entry {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.version, self.incarnation, self.object_hash).hash(state);
+    }
 }
 
 impl MemoryStore {
@@ -137,7 +154,7 @@ impl MemoryStore {
     pub fn commit(&mut self, change: &Change) {
         let known = self.entries.get(&change.key).map_or(0, |entry| entry.incarnation);
         let incarnation = known + u64::from(change.before.is_none());
-        let entry = Entry { version: change.version, incarnation, object: change.after.clone() };
+        let entry = Entry::new(change.version, incarnation, change.after.clone());
         self.entries.insert(change.key.clone(), entry);
     }
 
@@ -157,7 +174,7 @@ impl MemoryStore {
             return;
         }
         let History { version, incarnation, object } = history;
-        self.entries.insert(key.clone(), Entry { version, incarnation, object: object.cloned() });
+        self.entries.insert(key.clone(), Entry::new(version, incarnation, object.cloned()));
     }
 
     /// The uid of an object, given how many objects have had its key, itself included.

@@ -215,6 +215,10 @@ impl Parts {
                 };
                 for found in found {
                     collect_uids(found, &mut mentions.uids);
+                    // Of some objects no more than their identity is looked at.
+                    if object::resource_version(found).is_empty() {
+                        continue;
+                    }
                     let key = key_of_object(self.setup.cluster.types(), found);
                     match (key, object::resource_version(found).parse()) {
                         (Some(key), Ok(version)) => {
@@ -243,14 +247,15 @@ impl Parts {
             by_key.entry(*key).or_default().push(*version);
         }
         let mut store = cluster.store().clone();
+        let mut is_changed = false;
         for (key, history) in cluster.store().history() {
             let in_hand = by_key.get(&self.ledger.keys.id(key.clone())).map_or(&[][..], Vec::as_slice);
-            match history.object {
+            is_changed |= match history.object {
                 Some(live) => settle_live(&mut store, key, history, live, in_hand),
                 None => settle_gone(&mut store, key, history, in_hand, &mentions.uids, cluster.store()),
-            }
+            };
         }
-        self.database.id(cluster.with_store(store))
+        if is_changed { self.database.id(cluster.with_store(store)) } else { number }
     }
 }
 
@@ -260,8 +265,15 @@ pub(super) fn key_of_object(types: &Types, found: &Value) -> Option<Key> {
     Some(Key::new(&resource.group, &resource.plural, object::namespace(found), object::name(found)))
 }
 
-/// Gives an object the smallest version that keeps its order to those that somebody has in hand.
-fn settle_live(store: &mut MemoryStore, key: &Key, history: History<'_>, live: &Arc<Value>, in_hand: &[u64]) {
+/// Gives an object the smallest version that keeps its order to those that somebody has in hand. Says whether it is
+/// another one.
+fn settle_live(
+    store: &mut MemoryStore,
+    key: &Key,
+    history: History<'_>,
+    live: &Arc<Value>,
+    in_hand: &[u64],
+) -> bool {
     let version = if in_hand.contains(&history.version) {
         history.version
     } else {
@@ -269,15 +281,16 @@ fn settle_live(store: &mut MemoryStore, key: &Key, history: History<'_>, live: &
     };
     let generations = if in_hand.is_empty() { ranked_generations(live) } else { None };
     if version == history.version && generations.is_none() {
-        return;
+        return false;
     }
     let mut rewritten = generations.unwrap_or_else(|| (**live).clone());
     object::set_meta(&mut rewritten, "resourceVersion", version.to_string());
     let rewritten = Arc::new(rewritten);
     store.rewrite(key, History { version, object: Some(&rewritten), ..history });
+    true
 }
 
-/// Forgets as much of a deleted object as nobody remembers.
+/// Forgets as much of a deleted object as nobody remembers. Says whether there was anything to forget.
 fn settle_gone(
     store: &mut MemoryStore,
     key: &Key,
@@ -285,23 +298,23 @@ fn settle_gone(
     in_hand: &[u64],
     uids: &BTreeSet<Arc<str>>,
     all: &MemoryStore,
-) {
+) -> bool {
     let version = in_hand.iter().max().copied().unwrap_or(0);
     let known = |incarnation: &u64| {
         let uid = MemoryStore::uid(key, *incarnation);
         uids.contains(uid.as_str()) || all.all().any(|(_, found)| mentions_uid(&found, &uid))
     };
     let incarnation = (1..=history.incarnation).rev().find(known).unwrap_or(0);
-    store.rewrite(key, History { version, incarnation, object: None });
+    let settled = History { version, incarnation, object: None };
+    store.rewrite(key, settled);
+    settled != history
 }
 
 /// The object with its generation, and those that its status says were observed, numbered by rank; `None` if they
 /// are. Only what stands under these names is taken for a generation; `renumber` finds out if code keeps one elsewhere.
 fn ranked_generations(live: &Value) -> Option<Value> {
     let mut seen = BTreeSet::from([object::generation(live)]);
-    visit_observed(&mut live.clone(), &mut |number| {
-        seen.insert(*number);
-    });
+    collect_observed(live, &mut seen);
     // Nothing was ever observed as generation 0: it is what a field says that was never set, and stays.
     seen.remove(&0);
     let rank = |number: i64| match number {
@@ -337,9 +350,25 @@ pub(super) fn visit_observed(value: &mut Value, visit: &mut impl FnMut(&mut i64)
 
 /// Whether a generation stands in a value, as far as it is taken for one.
 fn tells_generation(value: &Value) -> bool {
-    let mut tells = false;
-    visit_observed(&mut value.clone(), &mut |_| tells = true);
-    tells
+    let mut observed = BTreeSet::new();
+    collect_observed(value, &mut observed);
+    !observed.is_empty()
+}
+
+/// Adds the generations that a value says were observed.
+fn collect_observed(value: &Value, observed: &mut BTreeSet<i64>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                match field.as_i64() {
+                    Some(number) if name == "observedGeneration" => drop(observed.insert(number)),
+                    _ => collect_observed(field, observed),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect_observed(item, observed)),
+        _ => {}
+    }
 }
 
 fn request_mentions(request: &Request, keys: &mut Interner<Key>, mentions: &mut Mentions) {
