@@ -404,8 +404,8 @@ impl Check {
     fn run_once(&self) -> Report {
         let check = self.without_known_misfits();
         let subject = check.subject();
-        let Reductions { symmetry, partial_order, .. } = check.reductions;
-        let mut options = Options { symmetry, partial_order, ..check.options.clone() };
+        let Reductions { symmetry, partial_order, subsumption, .. } = check.reductions;
+        let mut options = Options { symmetry, partial_order, subsumption, ..check.options.clone() };
         options.progress.get_or_insert_with(|| progress::on_stderr(&check.names()));
         let exploration = engine::explore(&subject, &options);
         match check.without_misfit(&subject) {

@@ -14,12 +14,16 @@ pub struct Reductions {
     pub symmetry: bool,
     /// Answers that nothing can interfere with are received at once.
     pub partial_order: bool,
+    /// A state in which no more can go wrong than in one that was visited before, and which is like it in all else, is
+    /// not visited: what is left of the budgets of faults, and which messages may still come again, decides nothing
+    /// but which faults can strike.
+    pub subsumption: bool,
 }
 
 impl Reductions {
     /// Every state is visited.
     pub fn none() -> Self {
-        Reductions { versions: false, symmetry: false, partial_order: false }
+        Reductions { versions: false, symmetry: false, partial_order: false, subsumption: false }
     }
 
     /// Those that others have as well.
@@ -29,12 +33,13 @@ impl Reductions {
             versions: self.versions && others.versions,
             symmetry: self.symmetry && others.symmetry,
             partial_order: self.partial_order && others.partial_order,
+            subsumption: self.subsumption && others.subsumption,
         }
     }
 }
 
 impl Default for Reductions {
     fn default() -> Self {
-        Reductions { versions: true, symmetry: true, partial_order: true }
+        Reductions { versions: true, symmetry: true, partial_order: true, subsumption: true }
     }
 }

@@ -15,7 +15,7 @@ use crate::rules::{Rules, StateRule, StepRule};
 use crate::steps::NodeNext;
 use crate::trace::TraceStep;
 use crate::view::Between;
-use crate::world::{CLUSTER, ENVIRONMENT, Move, Setup, Words, World, Wrong};
+use crate::world::{CLUSTER, ENVIRONMENT, Move, NETWORK, Setup, Words, World, Wrong};
 
 /// The world and its rules, as one worker sees them.
 pub(crate) struct Subject {
@@ -307,7 +307,7 @@ impl Subject {
     /// A write that is sent even if nothing is to change.
     fn unconditional_write(&self, ask: u32) -> Option<String> {
         match &**self.world.parts().asks.get(ask) {
-            Ask::Api { request, shortcut: Shortcut::None } if request.verb.is_write() => {
+            Ask::Api { request, shortcut: Shortcut::None, .. } if request.verb.is_write() => {
                 Some(crate::show::request(request))
             }
             _ => None,
@@ -452,8 +452,26 @@ impl Model for Subject {
     }
 
     fn representative(&mut self, state: &Words) -> Words {
+        // The network last: states that differ in what may come again change places alike.
+        let rank = |state: &Words| {
+            let mut rank = *state;
+            rank[NETWORK] = 0;
+            (rank, state[NETWORK])
+        };
         let mirrors = (0..self.world.exchanges()).map(|symmetry| self.world.mirror(state, symmetry));
-        mirrors.fold(*state, Words::min)
+        mirrors.fold(*state, |least, mirror| std::cmp::min_by_key(least, mirror, rank))
+    }
+
+    fn take_faults(&mut self, words: &mut [u32]) -> Option<u64> {
+        self.world.take_faults(words)
+    }
+
+    fn put_faults(&mut self, words: &mut [u32], faults: u64) {
+        self.world.put_faults(words, faults);
+    }
+
+    fn includes_faults(&mut self, more: u64, less: u64) -> bool {
+        self.world.includes_faults(more, less)
     }
 
     fn judge_end(&mut self, states: &mut dyn Iterator<Item = Words>) -> Option<(usize, String)> {

@@ -64,6 +64,9 @@ pub(crate) struct CheckArguments {
     /// Try every order, even of steps that cannot interfere.
     #[arg(long)]
     no_partial_order: bool,
+    /// Visit states too in which no more can go wrong than in others that are alike in all else.
+    #[arg(long)]
+    no_subsumption: bool,
     /// Write NAME.json, NAME.html and NAME.mmd of what fails into this folder.
     #[arg(long, value_name = "DIR")]
     trace_dir: Option<PathBuf>,
@@ -191,6 +194,7 @@ fn allowed(arguments: &CheckArguments) -> Reductions {
     Reductions {
         symmetry: !arguments.no_symmetry,
         partial_order: !arguments.no_partial_order,
+        subsumption: !arguments.no_subsumption,
         ..Reductions::default()
     }
 }

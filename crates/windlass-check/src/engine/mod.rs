@@ -25,6 +25,7 @@ mod shared;
 mod shorten;
 mod simulate;
 mod slots;
+mod subsumption;
 #[cfg(test)]
 mod test_models;
 #[cfg(test)]

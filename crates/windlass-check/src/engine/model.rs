@@ -104,6 +104,21 @@ pub trait Model: Clone + Send + 'static {
         least.0
     }
 
+    /// For subsumption: takes out of the words of a state what decides nothing but which faults can still strike, and
+    /// returns it in one word. Of two states whose words are equal without it, the one whose faults include those of the
+    /// other stands for both: the same must happen in them. `None` if there is nothing of the kind.
+    fn take_faults(&mut self, _words: &mut [u32]) -> Option<u64> {
+        None
+    }
+
+    /// Puts back what [`Model::take_faults`] has taken.
+    fn put_faults(&mut self, _words: &mut [u32], _faults: u64) {}
+
+    /// Whether one of two states that differ in their faults alone can suffer all that the other can.
+    fn includes_faults(&mut self, _more: u64, _less: u64) -> bool {
+        false
+    }
+
     /// Judges a set of states in which fair runs stay for ever, visiting each of them again and again. Says
     /// what is wrong, and in which of them (counted from 0) it shows.
     fn judge_end(&mut self, _states: &mut dyn Iterator<Item = Self::State>) -> Option<(usize, String)> {

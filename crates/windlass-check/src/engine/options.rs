@@ -39,6 +39,8 @@ pub struct Options {
     pub symmetry: bool,
     /// Whether actions that change nothing for others go first.
     pub partial_order: bool,
+    /// Whether states are left out in which no more can go wrong than in others that are alike in all else.
+    pub subsumption: bool,
     /// Whether ends are judged: `eventually` and [`Model::judge_end`](super::Model::judge_end). It takes
     /// a little time and memory, which a model that asks for neither can do without.
     pub liveness: bool,
@@ -60,6 +62,7 @@ impl Default for Options {
             memory_bytes: usize::MAX,
             symmetry: true,
             partial_order: true,
+            subsumption: true,
             liveness: true,
             fairness: Fairness::Strong,
             stop: Arc::default(),
@@ -77,6 +80,7 @@ impl fmt::Debug for Options {
             .field("memory_bytes", &self.memory_bytes)
             .field("symmetry", &self.symmetry)
             .field("partial_order", &self.partial_order)
+            .field("subsumption", &self.subsumption)
             .field("liveness", &self.liveness)
             .field("fairness", &self.fairness)
             .field("then_simulate", &self.then_simulate)

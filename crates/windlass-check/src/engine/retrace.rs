@@ -27,10 +27,11 @@ pub(super) fn patience(states: usize) -> usize {
 pub(super) fn violation<M: Model>(model: &M, found: &Found, most: usize, options: &Options) -> Violation {
     let at_ends = matches!(found, Found::Eventually { .. } | Found::End { .. });
     let mirrors = options.symmetry && model.symmetries() > 0;
-    let reduces = options.partial_order || mirrors;
+    let reduces = options.partial_order || options.subsumption || mirrors;
     // Parents take memory that the first search did not need.
     let roomy = Options { memory_bytes: options.memory_bytes.saturating_mul(2), ..options.clone() };
-    let mut unreduced = Options { symmetry: false, partial_order: false, ..roomy.clone() };
+    let mut unreduced =
+        Options { symmetry: false, partial_order: false, subsumption: false, ..roomy.clone() };
     if reduces {
         unreduced.max_states = most.min(options.max_states);
     }

@@ -83,6 +83,7 @@ impl<M: Model> Search<M> {
     /// Searches until all is seen, something is wrong, or a limit is reached.
     pub(super) fn run(&mut self) -> Outcome {
         self.workers[0].begin(&self.shared);
+        self.note_uncovered();
         let mut first = std::mem::take(&mut self.workers[0].next);
         loop {
             let outcome = self.layer(std::mem::take(&mut first));
@@ -160,6 +161,7 @@ impl<M: Model> Search<M> {
         };
         self.run_level(&level);
         self.note_memory(&level);
+        self.note_uncovered();
         let expanded = level.cursor.into_inner().min(frontier.len());
         if let Some(found) = self.workers.iter_mut().find_map(|worker| worker.found.take()) {
             return Some((Ended::Violated, Some(found)));
@@ -231,6 +233,15 @@ impl<M: Model> Search<M> {
                 }
             }
         });
+    }
+
+    /// From now on, states are left out for those that this depth has led to.
+    fn note_uncovered(&mut self) {
+        for worker in &mut self.workers {
+            for (rest, faults) in worker.uncovered.drain(..) {
+                self.shared.subsumption.add(&mut worker.model, rest, faults);
+            }
+        }
     }
 
     /// Judges where fair runs of the layer end up. Earlier layers are closed and were judged before.

@@ -8,6 +8,7 @@ use crate::stopwatch::Stopwatch;
 use super::exits::Exits;
 use super::exploration::Ended;
 use super::options::Options;
+use super::subsumption::Subsumption;
 use super::tuple_store::TupleStore;
 
 /// Stands for the parent of a first state.
@@ -42,6 +43,8 @@ pub(super) struct Shared {
     /// One step from each state, for the judgement of ends.
     pub(super) exits: Exits,
     pub(super) model_bytes: AtomicUsize,
+    /// The states of earlier depths that others are left out for.
+    pub(super) subsumption: Subsumption,
     /// Why to halt, as a number of [`Ended`]; 0 to go on.
     halt: AtomicU8,
     pub(super) watch: Stopwatch,
@@ -59,6 +62,7 @@ impl Shared {
             transitions: 0.into(),
             exits: Exits::new(),
             model_bytes: 0.into(),
+            subsumption: Subsumption::default(),
             halt: 0.into(),
             watch: Stopwatch::start(),
         }
@@ -83,7 +87,11 @@ impl Shared {
     pub(super) fn bytes(&self, level: &Level<'_>) -> usize {
         let arrived = self.store.len().saturating_sub(level.states_before);
         let frontier = (level.frontier.len() + level.waiting + arrived) * size_of::<u32>();
-        self.store.bytes() + self.exit_bytes() + frontier + self.model_bytes.load(Ordering::Relaxed)
+        self.store.bytes()
+            + self.subsumption.bytes()
+            + self.exit_bytes()
+            + frontier
+            + self.model_bytes.load(Ordering::Relaxed)
     }
 }
 

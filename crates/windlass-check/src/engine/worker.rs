@@ -27,6 +27,10 @@ pub(super) struct Worker<M: Model> {
     number: usize,
     /// The words of a state that stands for others.
     representative: Vec<u32>,
+    /// The words of a state without its faults.
+    rest: Vec<u32>,
+    /// States that nothing visited before includes: the root of all but their faults, and their faults.
+    pub(super) uncovered: Vec<(u64, u64)>,
     batch: Batch,
     groups: Groups,
     /// Where steps lead, to be noted many at a time.
@@ -53,6 +57,8 @@ impl<M: Model> Worker<M> {
             always: of_kind(&model, PropertyKind::Always),
             sometimes: of_kind(&model, PropertyKind::Sometimes),
             representative: vec![0; model.width()],
+            rest: vec![0; model.width()],
+            uncovered: Vec::new(),
             kinds: vec![0; model.kinds().len()],
             model,
             folder: Folder::new(store),
@@ -179,16 +185,38 @@ impl<M: Model> Worker<M> {
         }
     }
 
-    /// The root of the state of some words, or of the one that stands for those that are alike.
+    /// The root of the state of some words, or of the one that stands for it: of those that are alike, and of those that
+    /// were visited and include its faults.
     #[inline]
     fn root_of(&mut self, shared: &Shared, words: &[u32]) -> u64 {
-        if !shared.options.symmetry || self.model.symmetries() == 0 {
+        let mirrors = shared.options.symmetry && self.model.symmetries() > 0;
+        if !mirrors && !shared.options.subsumption {
             return self.folder.fold(words);
         }
-        let state = self.model.decode(words);
-        let representative = self.model.representative(&state);
-        self.model.encode(&representative, &mut self.representative);
+        if mirrors {
+            let state = self.model.decode(words);
+            let representative = self.model.representative(&state);
+            self.model.encode(&representative, &mut self.representative);
+        } else {
+            self.representative.copy_from_slice(words);
+        }
+        if shared.options.subsumption {
+            self.subsume(shared);
+        }
         self.folder.fold(&self.representative)
+    }
+
+    /// Replaces the faults of a representative by those of a visited state that include them.
+    #[inline]
+    fn subsume(&mut self, shared: &Shared) {
+        self.rest.copy_from_slice(&self.representative);
+        let Some(faults) = self.model.take_faults(&mut self.rest) else { return };
+        let rest = self.folder.fold(&self.rest);
+        match shared.subsumption.including(&mut self.model, rest, faults) {
+            Some(more) if more == faults => {}
+            Some(more) => self.model.put_faults(&mut self.representative, more),
+            None => self.uncovered.push((rest, faults)),
+        }
     }
 
     /// Each thread begins with another shard, to keep out of the way of others.

@@ -39,6 +39,18 @@ pub(crate) struct Budget {
     pub(crate) clock_jumps: u8,
 }
 
+impl Budget {
+    /// Whether there is at least as much left of every fault.
+    pub(crate) fn includes(&self, other: &Budget) -> bool {
+        let all = |budget: &Budget| {
+            let Budget { crashes, lost_requests, lost_replies, errors, partitions, watch_gaps, clock_jumps } =
+                *budget;
+            [crashes, lost_requests, lost_replies, errors, partitions, watch_gaps, clock_jumps]
+        };
+        all(self).iter().zip(all(other)).all(|(left, needed)| *left >= needed)
+    }
+}
+
 impl Faults {
     /// Nothing goes wrong: only the order of independent work is open.
     pub fn none() -> Self {

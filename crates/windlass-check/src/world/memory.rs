@@ -9,6 +9,7 @@ use super::menu::{Menu, MenuSlot};
 use super::ops::{HostOp, NetworkOp};
 use super::parts::{Effect, MessageFacts};
 use super::plan::Plans;
+use super::subsumption::FaultlessMemory;
 use super::symmetry::MirrorMemory;
 use super::{CLUSTER, ENVIRONMENT, HOSTS, Step, Words, World};
 use crate::action::Place;
@@ -42,6 +43,7 @@ pub(crate) struct Memory {
     pub(crate) plans: Plans,
     pub(crate) canonical: CanonicalMemory,
     pub(crate) mirrors: MirrorMemory,
+    pub(crate) faultless: FaultlessMemory,
 }
 
 /// The entry of a number, made when it is first asked for.
@@ -80,7 +82,11 @@ impl World {
     }
 
     pub(crate) fn env(&mut self, state: &Words) -> &Arc<Environment> {
-        let (parts, environment) = (&self.parts, state[ENVIRONMENT]);
+        self.environment(state[ENVIRONMENT])
+    }
+
+    pub(crate) fn environment(&mut self, environment: u32) -> &Arc<Environment> {
+        let parts = &self.parts;
         let make = || Arc::new((**super::lock(parts).environments.get(environment)).clone());
         entry(&mut self.memory.environments, environment, make)
     }

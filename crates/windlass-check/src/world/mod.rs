@@ -17,6 +17,7 @@ mod reduce;
 pub(crate) mod renumber;
 mod seen;
 mod situation;
+mod subsumption;
 mod symmetry;
 mod views;
 
@@ -28,6 +29,7 @@ pub(crate) use ops::{HostOp, NetworkOp, Wrong};
 pub(crate) use parts::{Parts, Setup};
 pub(crate) use views::NOTHING_UNSEEN;
 
+use crate::fault::Budget;
 pub(crate) use crate::host::environment::EnvOp;
 use memory::Memory;
 
@@ -59,6 +61,8 @@ pub(crate) struct World {
     deferred: Option<plan::Deferred>,
     /// Whether states are renumbered after every step.
     renumbers: bool,
+    /// Whether anything can go wrong of which states could have more or less left.
+    has_faults: bool,
     initial: Words,
     /// In how many ways names can change places.
     exchanges: usize,
@@ -89,6 +93,7 @@ impl World {
         let (processes, faults, clock_limit) =
             (setup.processes.len(), setup.faults.clone(), setup.clock_limit);
         let workers = setup.workers;
+        let has_faults = setup.faults.duplicates || setup.faults.most != Budget::default();
         let (peers, renumbers) = (1 + setup.services.len(), setup.renumbers());
         let script_lengths = setup.scripts.iter().map(Vec::len).collect();
         let mut parts = Parts::new(setup);
@@ -103,6 +108,7 @@ impl World {
             script_lengths,
             deferred: None,
             renumbers,
+            has_faults,
             exchanges: parts.mirrors.exchanges.len(),
             initial,
             parts: Arc::new(Mutex::new(parts)),
@@ -172,6 +178,7 @@ impl Clone for World {
             script_lengths: self.script_lengths.clone(),
             deferred: None,
             renumbers: self.renumbers,
+            has_faults: self.has_faults,
             initial: self.initial,
             exchanges: self.exchanges,
         }

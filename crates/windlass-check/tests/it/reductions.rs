@@ -41,6 +41,7 @@ fn every_combination(check: &Check) -> Vec<(Reductions, Report)> {
         versions: bits & 1 != 0,
         symmetry: bits & 2 != 0,
         partial_order: bits & 4 != 0,
+        subsumption: bits & 8 != 0,
     });
     choices.map(|reductions| (reductions, check.clone().reductions(reductions).run())).collect()
 }

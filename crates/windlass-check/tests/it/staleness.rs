@@ -257,7 +257,7 @@ fn reductions_change_no_verdict_of_stale_views() {
     };
     let mut states = [usize::MAX; 2];
     for (symmetry, partial_order) in [(false, false), (true, false), (false, true), (true, true)] {
-        let reductions = Reductions { versions: true, symmetry, partial_order };
+        let reductions = Reductions { symmetry, partial_order, ..Reductions::default() };
         let report = paying(reductions, Faults::none().stale(1)).assert();
         states[usize::from(symmetry)] = states[usize::from(symmetry)].min(report.states());
         let report = paying(reductions, Faults::none().stale(1).watch_gaps(1)).run();
