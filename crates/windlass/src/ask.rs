@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windlass_model::{Reason, Request, Response, Status, Timestamp};
 
+use crate::detail::Detail;
 use crate::outcome::CallError;
 use crate::random::RandomBytes;
 
@@ -16,6 +17,9 @@ pub enum Ask {
         request: Box<Request>,
         /// What the driver may do instead of sending it.
         shortcut: Shortcut,
+        /// How much of the answer is looked at.
+        #[serde(default, skip_serializing_if = "Detail::is_whole")]
+        detail: Detail,
     },
     /// Call an external service.
     Call {

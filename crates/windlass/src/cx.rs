@@ -8,6 +8,7 @@ use windlass_model::{Request, Timestamp, Verb};
 
 use crate::ask::Shortcut;
 use crate::coroutine::All;
+use crate::detail::Detail;
 use crate::ended::Event;
 use crate::io::Io;
 use crate::kind::{Kind, ObjectRef, from_value};
@@ -260,7 +261,7 @@ impl<P: Kind> Cx<P> {
         let mut request = Request::new(Verb::List, kind.resource).in_namespace(namespace);
         request.options.label_selector = select.labels;
         request.options.field_selector = select.fields;
-        let items = self.io.list(request, shortcut).await?;
+        let items = self.io.list(request, shortcut, Detail::Whole).await?;
         items.iter().map(|item| from_value(item)).collect()
     }
 }

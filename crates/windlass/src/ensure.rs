@@ -7,6 +7,7 @@ use windlass_model::{Reason, Request, Status, Verb, object};
 
 use crate::ask::Shortcut;
 use crate::bug::Bug;
+use crate::detail::Detail;
 use crate::field_manager;
 use crate::io::object_of;
 use crate::kind::ObjectRef;
@@ -39,7 +40,8 @@ pub(crate) async fn apply(
     }
     // What a cache says is good enough to find a stranger; a finalizer must not rely on it.
     let freshness = if deleting { Shortcut::None } else { Shortcut::Cache };
-    let live = ledger.io.get(&output.kind, &place, freshness).await.map_err(End::failed)?;
+    let live =
+        ledger.io.get_detail(&output.kind, &place, freshness, detail(output)).await.map_err(End::failed)?;
     if let Some(live) = &live
         && !output.force
         && !is_ours(ledger, &record, live)
@@ -152,20 +154,30 @@ async fn apply_to(
     if let Some(version) = &version {
         object::set_meta(&mut body, "resourceVersion", version.as_str());
     }
-    let applied = io.apply(&output.kind, place, body, output.force).await;
+    let applied = io.apply(&output.kind, place, body, output.force, detail(output)).await;
     match (&applied, &live) {
         (Err(Error::Api(status)), Some(seen))
-            if field_manager::is_conflict_with(status, &ledger.declaration.field_manager()) =>
+            if field_manager::is_conflict_with(status, &ledger.declaration.field_manager())
+                && (version.is_some() || !object::resource_version(seen).is_empty()) =>
         {
             // The only rival is this controller itself, with an update of its own. Nobody else can get in between,
-            // since the version is that of the fence, or of the object that was seen.
+            // since the version is that of the fence, or of the object that was seen. (If there was no such update then,
+            // the next try sees it.)
             let mut body = output.to_apply(&ledger.declaration, &ledger.parent);
             object::set_meta(&mut body, "uid", object::uid(seen));
             let seen = version.as_deref().unwrap_or(object::resource_version(seen));
             object::set_meta(&mut body, "resourceVersion", seen);
-            io.apply(&output.kind, place, body, true).await
+            io.apply(&output.kind, place, body, true, detail(output)).await
         }
         _ => applied,
+    }
+}
+
+/// How much of an output must be known to write it: a fence is about its version.
+fn detail(output: &Output) -> Detail {
+    match output.fence {
+        Fence::None | Fence::Absent => Detail::Identity,
+        Fence::Unchanged | Fence::Version { .. } => Detail::Whole,
     }
 }
 

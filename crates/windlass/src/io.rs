@@ -8,6 +8,7 @@ use windlass_model::{Body, PatchKind, Reason, Request, Response, Status, Timesta
 use crate::ask::{Answer, Ask, Shortcut};
 use crate::coroutine::Slot;
 use crate::declaration::Declaration;
+use crate::detail::Detail;
 use crate::field_manager;
 use crate::kind::{KindInfo, ObjectRef};
 use crate::outcome::{CallError, Error};
@@ -39,8 +40,13 @@ impl Io {
     }
 
     pub(crate) async fn send(&self, request: Request, shortcut: Shortcut) -> Response {
-        match self.slot.ask(Ask::Api { request: Box::new(request), shortcut }).await {
-            Answer::Api(response) => response,
+        self.ask(request, shortcut, Detail::Whole).await
+    }
+
+    /// Sends a request of whose answer no more is looked at than this.
+    async fn ask(&self, request: Request, shortcut: Shortcut, detail: Detail) -> Response {
+        match self.slot.ask(Ask::Api { request: Box::new(request), shortcut, detail }).await {
+            Answer::Api(response) => detail.of(response),
             other => {
                 Response::status(Status::internal(format!("the driver answered a request with {other:?}")))
             }
@@ -53,17 +59,32 @@ impl Io {
         place: &ObjectRef,
         shortcut: Shortcut,
     ) -> Result<Option<Arc<Value>>, Error> {
+        self.get_detail(kind, place, shortcut, Detail::Whole).await
+    }
+
+    pub(crate) async fn get_detail(
+        &self,
+        kind: &KindInfo,
+        place: &ObjectRef,
+        shortcut: Shortcut,
+        detail: Detail,
+    ) -> Result<Option<Arc<Value>>, Error> {
         let request =
             Request::new(Verb::Get, kind.resource.clone()).in_namespace(&place.namespace).named(&place.name);
-        let response = self.send(request, shortcut).await;
+        let response = self.ask(request, shortcut, detail).await;
         match response.failure() {
             Some(status) if names_a_missing_object(status) => Ok(None),
             _ => object_of(response).map(Some),
         }
     }
 
-    pub(crate) async fn list(&self, request: Request, shortcut: Shortcut) -> Result<Vec<Arc<Value>>, Error> {
-        match self.send(request, shortcut).await.body {
+    pub(crate) async fn list(
+        &self,
+        request: Request,
+        shortcut: Shortcut,
+        detail: Detail,
+    ) -> Result<Vec<Arc<Value>>, Error> {
+        match self.ask(request, shortcut, detail).await.body {
             Body::List(list) => Ok(list.items),
             Body::Status(status) => Err(status.into()),
             Body::Object(_) => Err(Status::internal("a list was answered with one object").into()),
@@ -76,6 +97,7 @@ impl Io {
         place: &ObjectRef,
         body: Value,
         force: bool,
+        detail: Detail,
     ) -> Result<Arc<Value>, Error> {
         let mut request = Request::new(Verb::Patch(PatchKind::Apply), kind.resource.clone())
             .in_namespace(&place.namespace)
@@ -83,7 +105,7 @@ impl Io {
             .with_body(body)
             .as_manager(&self.manager);
         request.options.force = force;
-        object_of(self.send(request, Shortcut::SkipIfUnchanged).await)
+        object_of(self.ask(request, Shortcut::SkipIfUnchanged, detail).await)
     }
 
     /// A merge patch; `subresource` is `status` or nothing.

@@ -56,6 +56,7 @@ mod contested;
 mod coroutine;
 mod cx;
 mod declaration;
+mod detail;
 mod ended;
 mod ensure;
 mod field_manager;
@@ -88,6 +89,7 @@ pub use declaration::{
     CONTROLLER_LABEL, Cause, Declaration, OWNER_ANNOTATION, OWNER_LABEL, OutputKind, SUSPEND_ANNOTATION,
     Trigger, Watch, Watching, only_metadata, owner_label, watching, watching_metadata,
 };
+pub use detail::Detail;
 pub use ended::{Ended, Event, ReadyChange, Verdict};
 pub use kind::{Kind, KindInfo, ObjectRef, from_value, to_value};
 pub use kube_core::metadata::PartialObjectMeta;

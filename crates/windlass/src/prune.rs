@@ -10,6 +10,7 @@ use windlass_model::{Propagation, Reason, Request, Status, Verb, object};
 
 use crate::ask::Shortcut;
 use crate::declaration::{CONTROLLER_LABEL, Declaration, OWNER_LABEL, OutputKind, owner_label};
+use crate::detail::Detail;
 use crate::io::{Io, names_a_missing_object};
 use crate::kind::{KindInfo, ObjectRef};
 use crate::outcome::Error;
@@ -107,10 +108,12 @@ async fn remove(ledger: &Ledger, candidate: &OutputRecord, found: &[Found]) -> R
         None if !candidate.untied && is_searched(ledger, &kind, &candidate.place()) => {
             return Ok(Removed::Gone);
         }
-        None => match ledger.io.get(&kind, &candidate.place(), Shortcut::None).await? {
-            Some(object) if is_ours(ledger, candidate, &object) => object,
-            _ => return Ok(Removed::Gone),
-        },
+        None => {
+            match ledger.io.get_detail(&kind, &candidate.place(), Shortcut::None, Detail::Identity).await? {
+                Some(object) if is_ours(ledger, candidate, &object) => object,
+                _ => return Ok(Removed::Gone),
+            }
+        }
     };
     if object::is_deleting(&object) {
         return Ok(Removed::OnItsWay);
@@ -175,7 +178,7 @@ async fn labelled(
     let mut request = Request::new(Verb::List, output.kind.resource.clone()).in_namespace(namespace);
     request.options.label_selector =
         Some(format!("{CONTROLLER_LABEL}={},{OWNER_LABEL}={}", declaration.name, owner_label(target)));
-    io.list(request, freshness).await
+    io.list(request, freshness, Detail::Identity).await
 }
 
 /// A parent that does not exist can still have left outputs that no owner reference ties: a request of a

@@ -171,5 +171,9 @@ pub(crate) fn insists(request: &Request) -> bool {
 
 /// A request that no cache may answer.
 pub(crate) fn plain(request: Request) -> Ask {
-    Ask::Api { request: Box::new(request), shortcut: windlass::Shortcut::None }
+    Ask::Api {
+        request: Box::new(request),
+        shortcut: windlass::Shortcut::None,
+        detail: windlass::Detail::Whole,
+    }
 }

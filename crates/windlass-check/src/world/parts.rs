@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use windlass::{Answer, Ask, CallError, Controller, RandomBytes, Shortcut, Trigger, Verdict};
+use windlass::{Answer, Ask, CallError, Controller, Detail, RandomBytes, Shortcut, Trigger, Verdict};
 use windlass_model::{Change, Cluster, Key, Reason, Response, Status, Store, Timestamp, Verb, object};
 
 use super::canonical::Ledger;
@@ -99,6 +99,8 @@ pub(crate) struct Parts {
     pub(crate) steps: Steps,
     pub(crate) asks: Interner<Ask>,
     pub(crate) answers: Interner<Answer>,
+    /// What is looked at of answers of which no more than the identity of objects is.
+    identities: FxHashMap<u32, u32>,
     pub(crate) jobs: Interner<Job>,
     pub(crate) job_sets: Interner<Vec<u32>>,
     /// Per process, the number of a set of jobs.
@@ -140,6 +142,7 @@ impl Parts {
             services: Services::new(setup.services.clone()),
             asks,
             answers: Interner::new(),
+            identities: FxHashMap::default(),
             jobs: Interner::new(),
             job_sets: Interner::new(),
             marks,
@@ -357,6 +360,9 @@ impl Parts {
             HostOp::Advance { kind } => self.advance(&mut host, process, kind),
             HostOp::Start => (ending, wrong) = self.start(&mut host, process),
             HostOp::Answered { place, answer } => {
+                // The version in an answer brings caches up to date when it arrives.
+                let answer =
+                    if self.setup.faults.stale > 0 { answer } else { self.detail(&host, place, answer) };
                 let slot = &mut host.active[usize::from(place.active)].slots[usize::from(place.slot)];
                 slot.delivered = true;
                 insert(&mut slot.replies, answer);
@@ -498,6 +504,7 @@ impl Parts {
     ) -> (Option<Ending>, Option<Wrong>) {
         let ask = self.messages.get(host.active[active].slots[slot].message).ask;
         self.see_own_write(host, process, ask, answer);
+        let answer = self.detail_of(ask, answer);
         let reconcile = &mut host.active[active];
         let message = reconcile.slots[slot].message;
         // Further answers to the same ask would be dropped.
@@ -509,6 +516,24 @@ impl Parts {
         let given = reconcile.slots.iter().filter_map(|slot| slot.answer).collect();
         let node = self.steps.follow(reconcile.node, given, &mut self.asks, &self.answers);
         self.enter(host, process, reconcile.job, node)
+    }
+
+    /// What is looked at of the answer to a request of a reconcile.
+    fn detail(&mut self, host: &Host, place: Place, answer: u32) -> u32 {
+        let slot = &host.active[usize::from(place.active)].slots[usize::from(place.slot)];
+        self.detail_of(self.messages.get(slot.message).ask, answer)
+    }
+
+    fn detail_of(&mut self, ask: u32, answer: u32) -> u32 {
+        let Ask::Api { detail: Detail::Identity, .. } = &**self.asks.get(ask) else { return answer };
+        if let Some(known) = self.identities.get(&answer) {
+            return *known;
+        }
+        let Answer::Api(response) = &**self.answers.get(answer) else { return answer };
+        let identity = Detail::Identity.of(response.clone());
+        let identity = self.answers.id(Answer::Api(identity));
+        self.identities.insert(answer, identity);
+        identity
     }
 
     /// What a step does to the network.

@@ -293,9 +293,9 @@ impl Parts {
             return *known;
         }
         let mirrored = match &**self.asks.get(ask) {
-            Ask::Api { request, shortcut } => {
+            Ask::Api { request, shortcut, detail } => {
                 let request = Box::new(self.mirrors.request(exchange, request));
-                Ask::Api { request, shortcut: *shortcut }
+                Ask::Api { request, shortcut: *shortcut, detail: *detail }
             }
             Ask::Call { service, request } => {
                 let request = self.mirrors.value(exchange, request);

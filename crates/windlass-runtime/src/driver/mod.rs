@@ -165,7 +165,7 @@ impl Driver {
             _ if ask.has_effect() && self.leading.as_ref().is_some_and(|leading| !leading.now()) => {
                 deposed(ask)
             }
-            Ask::Api { request, shortcut } => Answer::Api(self.request(request, *shortcut, memo).await),
+            Ask::Api { request, shortcut, .. } => Answer::Api(self.request(request, *shortcut, memo).await),
             Ask::Call { service, request } => {
                 let span = spans::call(&Span::current(), service);
                 Answer::Call(self.services.call(service, request.clone()).instrument(span).await)

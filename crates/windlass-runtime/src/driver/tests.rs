@@ -24,7 +24,7 @@ fn counting_api() -> (Api, Arc<AtomicUsize>) {
 fn ask(verb: Verb, shortcut: Shortcut) -> Ask {
     let request = Request::new(verb, ResourceId::new("", "v1", "configmaps"));
     let request = request.in_namespace("default").named("a").with_body(json!({})).as_manager("me");
-    Ask::Api { request: Box::new(request), shortcut }
+    Ask::Api { request: Box::new(request), shortcut, detail: windlass::Detail::Whole }
 }
 
 fn failure(answer: &Answer) -> Option<u16> {
@@ -71,12 +71,13 @@ async fn a_contested_status_is_held_back_with_a_conflict() {
     let opened = watches.open(&kind, crate::watch::Selection::whole(&kind, None), std::iter::empty());
     opened.expect("a watch of everything").state.set_synced();
     let driver = Driver::new(watches, Arc::default(), Duration::from_secs(60), ContestSettings::default());
-    let Ask::Api { mut request, shortcut } = ask(Verb::Patch(PatchKind::Merge), Shortcut::None) else {
+    let Ask::Api { mut request, shortcut, detail } = ask(Verb::Patch(PatchKind::Merge), Shortcut::None)
+    else {
         unreachable!("it asks the API");
     };
     request.subresource = Some("status".to_owned());
     request.body = Some(json!({ "status": { "phase": "Done" } }));
-    let write = Ask::Api { request, shortcut };
+    let write = Ask::Api { request, shortcut, detail };
     let answers: Vec<Option<u16>> = {
         let mut answers = Vec::new();
         for _ in 0..8 {

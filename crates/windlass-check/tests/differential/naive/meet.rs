@@ -88,5 +88,9 @@ impl Explorer<'_> {
 
 /// A request that no cache may answer.
 pub(super) fn sent(request: Request) -> Known<Ask> {
-    Known::new(Ask::Api { request: Box::new(request), shortcut: windlass::Shortcut::None })
+    Known::new(Ask::Api {
+        request: Box::new(request),
+        shortcut: windlass::Shortcut::None,
+        detail: windlass::Detail::Whole,
+    })
 }

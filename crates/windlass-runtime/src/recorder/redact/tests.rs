@@ -4,7 +4,7 @@ use serde_json::json;
 use windlass::model::base64::Base64;
 use windlass::model::{PatchKind, Response, Timestamp, Verb};
 use windlass::recording::{Batch, Exchange, FORMAT};
-use windlass::{Kind, ObjectRef, Shortcut};
+use windlass::{Detail, Kind, ObjectRef, Shortcut};
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn secrets() -> ResourceId {
 }
 
 fn exchange(request: Request, response: Response) -> Exchange {
-    let ask = Ask::Api { request: Box::new(request), shortcut: Shortcut::None };
+    let ask = Ask::Api { request: Box::new(request), shortcut: Shortcut::None, detail: Detail::Whole };
     Exchange { ask, answer: Answer::Api(response) }
 }
 
