@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use windlass::{CallError, Controller, Kind, KindInfo, Machine};
 use windlass_model::{Cluster, PatchKind, Request, Store, Timestamp, Verb, object, workloads};
 
+use crate::between::Between;
 use crate::engine::{self, Fairness, Options, PropertyKind, Simulation, SimulationOptions};
 use crate::fault::Faults;
 use crate::host::client::{ClientEvent, creation};
@@ -18,7 +19,7 @@ use crate::report::{self, Report};
 use crate::rules::{Rules, StateRule, StepRule};
 use crate::show;
 use crate::subject::Subject;
-use crate::view::{Between, View};
+use crate::view::View;
 use crate::world::Setup;
 use crate::world::renumber::says_a_number;
 
@@ -279,8 +280,9 @@ impl Check {
         self.rule(PropertyKind::Sometimes, name, predicate)
     }
 
-    /// Must not happen in any step: a rule on what is before and what is after, such as "replicas shrink". Only steps
-    /// that change an object, a service or a clock count.
+    /// Must not happen in any step: a rule on what is before and what is after, such as "replicas shrink", and on who
+    /// acts, with which request ([`Between::actor`], [`Between::request`]). Only steps that change an object, a service or
+    /// a clock count.
     #[must_use]
     pub fn never_between(
         mut self,

@@ -49,6 +49,7 @@
 //! ```
 
 mod action;
+mod between;
 mod check;
 pub mod engine;
 mod fault;
@@ -73,6 +74,7 @@ mod values;
 mod view;
 mod world;
 
+pub use between::{Actor, Between};
 pub use check::{Check, check};
 pub use engine::Fairness;
 pub use fault::Faults;
@@ -86,7 +88,7 @@ pub use show::exchange;
 pub use trace::{
     Counterexample, FORMAT, InitialObject, ObjectChange, ReadError, Trace, TraceStep, Wrong, WrongKind,
 };
-pub use view::{Between, View};
+pub use view::View;
 
 /// The namespace of objects that name none.
 const DEFAULT_NAMESPACE: &str = "default";

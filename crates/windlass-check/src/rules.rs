@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::between::Between;
 use crate::engine::PropertyKind;
 use crate::oracle::Oracle;
 use crate::report::Violation;
-use crate::view::{Between, View};
+use crate::view::View;
 
 /// A predicate on the abstract state.
 pub(crate) type StatePredicate = Arc<dyn Fn(&View<'_>) -> bool + Send + Sync>;

@@ -14,8 +14,7 @@ use crate::oracle::{self, Oracle, Settled};
 use crate::rules::{Rules, StateRule, StepRule};
 use crate::steps::NodeNext;
 use crate::trace::TraceStep;
-use crate::view::Between;
-use crate::world::{CLUSTER, ENVIRONMENT, Move, NETWORK, Setup, Words, World, Wrong};
+use crate::world::{CLUSTER, ENVIRONMENT, Move, NETWORK, SeenStep, Setup, Visible, Words, World, Wrong};
 
 /// The world and its rules, as one worker sees them.
 pub(crate) struct Subject {
@@ -24,6 +23,8 @@ pub(crate) struct Subject {
     judged: Judged,
     /// Steps of an expansion with which something is wrong, kept so that there is always room for them.
     wrongs: Vec<(usize, u32)>,
+    /// Steps of an expansion as rules see them, kept for the same reason.
+    seen_steps: Vec<SeenStep>,
     /// The first set of objects in which a fair run ended up, and all others.
     ends: Arc<Mutex<Vec<Arc<Settled>>>>,
     /// Where clients' scripts waited for ever: which script, and which of its events.
@@ -37,8 +38,10 @@ pub(crate) struct Subject {
 /// What was found before. Views that look the same are judged once.
 #[derive(Default)]
 struct Judged {
+    /// By what a property can see. (Environments that differ in what no property sees are judged more than once; there
+    /// are few.)
     states: Vec<FxHashMap<Visible, bool>>,
-    steps: FxHashMap<(Visible, Visible), Option<usize>>,
+    steps: FxHashMap<SeenStep, Option<usize>>,
     orphans: FxHashMap<u32, Option<String>>,
     settled: FxHashMap<(u32, u32), Arc<Settled>>,
 }
@@ -49,16 +52,14 @@ impl Judged {
     }
 }
 
-/// The numbers of all that a property can see: cluster and environment. (Environments that differ in what no
-/// property sees are judged more than once; there are few.)
-type Visible = (u32, u32);
-
 impl Subject {
     pub(crate) fn new(setup: Setup, rules: Rules) -> Self {
         let rules = Arc::new(rules);
         let judged = Judged::new(&rules);
         let (ends, stuck, panics, bugs) = Default::default();
-        Subject { world: World::new(setup), rules, judged, wrongs: Vec::new(), ends, stuck, panics, bugs }
+        let world = World::new(setup);
+        let (wrongs, seen_steps) = Default::default();
+        Subject { world, rules, judged, wrongs, seen_steps, ends, stuck, panics, bugs }
     }
 
     /// The mistake in controller code that a message tells of.
@@ -126,31 +127,25 @@ impl Subject {
         holds
     }
 
-    /// The first rule on steps that is broken between two states. A step that changes nothing which a property sees is
-    /// no step to it, whatever a budget, a script or the numbers of versions do.
-    fn broken_between(&mut self, before: &Words, after: &Words) -> Option<usize> {
-        if self.rules.steps.is_empty() {
-            return None;
-        }
-        let key = (World::visible(before), World::visible(after));
-        if key.0 == key.1 {
-            return None;
-        }
-        if let Some(known) = self.judged.steps.get(&key) {
+    /// The first rule on steps that a step breaks.
+    fn broken_by(&mut self, step: &SeenStep) -> Option<usize> {
+        if let Some(known) = self.judged.steps.get(step) {
             return *known;
         }
-        let (before, after) = (self.world.seen(before), self.world.seen(after));
-        if before.looks_like(&after) {
-            self.judged.steps.insert(key, None);
-            return None;
-        }
-        let between = Between { before: before.view(), after: after.view() };
+        let broken = if self.world.is_seen(step) { self.evaluate_step(step) } else { None };
+        self.judged.steps.insert(*step, broken);
+        broken
+    }
+
+    fn evaluate_step(&self, step: &SeenStep) -> Option<usize> {
+        let sight = self.world.sight(step);
+        let between = sight.between();
         let happens =
             |rule: &StepRule| self.guarded(&rule.name, || (rule.predicate)(&between)).unwrap_or(true);
         let broken = self.rules.steps.iter().position(happens);
         if self.world.tries_other_numbers() {
-            let (before, after) = (before.with_other_numbers(), after.with_other_numbers());
-            let between = Between { before: before.view(), after: after.view() };
+            let sight = sight.with_other_numbers();
+            let between = sight.between();
             let other = self.rules.steps.iter().position(|rule| (rule.predicate)(&between));
             if other != broken
                 && let Some(rule) = other.or(broken)
@@ -158,8 +153,34 @@ impl Subject {
                 self.world.note_dependence(&format!("the property {:?}", self.rules.steps[rule].name));
             }
         }
-        self.judged.steps.insert(key, broken);
         broken
+    }
+
+    /// The same, for all steps that are like this one too.
+    fn broken_by_any_like(&mut self, step: &SeenStep) -> Option<usize> {
+        self.broken_by(step).or_else(|| {
+            (0..self.world.exchanges()).find_map(|exchange| {
+                let mirror = self.world.mirror_step(step, exchange);
+                self.broken_by(&mirror)
+            })
+        })
+    }
+
+    /// Forbids the steps of an expansion that break a rule.
+    fn forbid_broken(&mut self, state: &Words, alone: bool, expansion: &mut Expansion<Move>) {
+        let mut steps = std::mem::take(&mut self.seen_steps);
+        self.world.seen_steps(state, alone, &mut steps);
+        debug_assert_eq!(steps.len(), expansion.len(), "the steps of an expansion can be listed again");
+        for (place, step) in steps.drain(..).enumerate() {
+            let broken = match expansion.symmetry() {
+                true => self.broken_by_any_like(&step),
+                false => self.broken_by(&step),
+            };
+            if let Some(rule) = broken {
+                expansion.forbid(place, self.happens(rule));
+            }
+        }
+        self.seen_steps = steps;
     }
 
     /// Evaluates a property. One that panics is noted with what the panic says, and counts as violated there.
@@ -340,6 +361,7 @@ impl Clone for Subject {
             rules: self.rules.clone(),
             judged: Judged::new(&self.rules),
             wrongs: Vec::new(),
+            seen_steps: Vec::new(),
             ends: self.ends.clone(),
             stuck: self.stuck.clone(),
             panics: self.panics.clone(),
@@ -379,10 +401,13 @@ impl Model for Subject {
         {
             return Next::Wrong(message);
         }
-        match self.broken_between(state, &next) {
-            Some(rule) => Next::Wrong(self.happens(rule)),
-            None => Next::State(next),
+        if !self.rules.steps.is_empty() {
+            let step = self.world.seen_step(state, action.action);
+            if let Some(rule) = self.broken_by(&step) {
+                return Next::Wrong(self.happens(rule));
+            }
         }
+        Next::State(next)
     }
 
     fn expand(&mut self, state: &Words, alone: bool, expansion: &mut Expansion<Move>) {
@@ -395,12 +420,7 @@ impl Model for Subject {
         }
         self.wrongs = wrongs;
         if !self.rules.steps.is_empty() {
-            for step in 0..expansion.len() {
-                let next = self.world.decode(expansion.words(step));
-                if let Some(rule) = self.broken_between(state, &next) {
-                    expansion.forbid(step, self.happens(rule));
-                }
-            }
+            self.forbid_broken(state, alone, expansion);
         }
     }
 

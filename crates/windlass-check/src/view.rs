@@ -8,14 +8,6 @@ use windlass_model::{Cluster, Key, Store};
 
 use crate::host::service::ServiceStates;
 
-/// A step as rules on steps see it: the abstract state before and after.
-pub struct Between<'a> {
-    /// Before the step.
-    pub before: View<'a>,
-    /// After it.
-    pub after: View<'a>,
-}
-
 /// The abstract state of the world: the map from key to object, a clock per parent, and the services.
 pub struct View<'a> {
     pub(crate) cluster: &'a Cluster,

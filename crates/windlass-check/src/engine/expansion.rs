@@ -13,6 +13,8 @@ pub struct Expansion<Action> {
     wrongs: Vec<(usize, String)>,
     /// Actions under way, kept so that there is always room for them.
     actions: Vec<Action>,
+    /// Whether a state stands for all that are like it.
+    symmetry: bool,
 }
 
 /// A step.
@@ -24,13 +26,14 @@ pub(super) struct Step {
 }
 
 impl<Action> Expansion<Action> {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(symmetry: bool) -> Self {
         Expansion {
             from: Vec::new(),
             words: Vec::new(),
             steps: Vec::new(),
             wrongs: Vec::new(),
             actions: Vec::new(),
+            symmetry,
         }
     }
 
@@ -49,6 +52,13 @@ impl<Action> Expansion<Action> {
     #[must_use]
     pub fn from(&self) -> &[u32] {
         &self.from
+    }
+
+    /// Whether the state stands for all that are like it (see [`Model::symmetries`]). A step must then be forbidden if it
+    /// must never happen in any of these.
+    #[must_use]
+    pub fn symmetry(&self) -> bool {
+        self.symmetry
     }
 
     /// Adds a step of a kind (see [`Model::kinds`]). Returns the words of the state that it leads to, to be changed:

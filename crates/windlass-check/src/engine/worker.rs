@@ -91,7 +91,7 @@ impl<M: Model> Worker<M> {
 
     /// Expands states of a level until none is left, or it is time to halt.
     pub(super) fn run(&mut self, shared: &Shared, level: &Level<'_>) {
-        let (mut roots, mut expansion) = (Vec::new(), Expansion::new());
+        let (mut roots, mut expansion) = (Vec::new(), Expansion::new(shared.options.symmetry));
         while level.judge_only || !self.must_halt(shared, level) {
             let from = level.cursor.fetch_add(level.chunk, Ordering::Relaxed);
             if from >= level.frontier.len() {
@@ -143,7 +143,7 @@ impl<M: Model> Worker<M> {
     /// Adds the states that the steps of a state that must happen lead to.
     pub(super) fn fair_successors(&mut self, shared: &Shared, id: u32, successors: &mut Vec<u32>) {
         let words = self.folder.unfold(id);
-        let mut expansion = Expansion::new();
+        let mut expansion = Expansion::new(shared.options.symmetry);
         expansion.start(words);
         let state = self.model.decode(words);
         self.model.expand(&state, shared.options.partial_order, &mut expansion);

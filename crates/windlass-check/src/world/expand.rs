@@ -92,7 +92,7 @@ impl World {
     }
 
     /// Sees to it that everything is planned. Returns the number of nobody's plan.
-    fn plan_all(&mut self, words: &[u32]) -> usize {
+    pub(super) fn plan_all(&mut self, words: &[u32]) -> usize {
         self.network(words[STORED_NETWORK]);
         for process in 0..self.controllers() {
             self.plan(words, process);
@@ -101,7 +101,7 @@ impl World {
     }
 
     /// The process and the place of a step that may go first.
-    fn first_alone(&self, words: &[u32]) -> Option<(usize, usize)> {
+    pub(super) fn first_alone(&self, words: &[u32]) -> Option<(usize, usize)> {
         let network = self.memory.known_network(words[STORED_NETWORK]);
         (0..self.controllers()).find_map(|process| {
             let plan = self.memory.plans.known(words[STORED_HOSTS + process]);

@@ -9,6 +9,7 @@ use super::menu::{Menu, MenuSlot};
 use super::ops::{HostOp, NetworkOp};
 use super::parts::{Effect, MessageFacts};
 use super::plan::Plans;
+use super::seen_step::SeenStepMemory;
 use super::subsumption::FaultlessMemory;
 use super::symmetry::MirrorMemory;
 use super::{CLUSTER, ENVIRONMENT, HOSTS, Step, Words, World};
@@ -41,6 +42,7 @@ pub(crate) struct Memory {
     pub(crate) oldest: FxHashMap<(u32, u32), u32>,
     other_objects: FxHashMap<(u32, u32), Option<u32>>,
     pub(crate) plans: Plans,
+    pub(crate) seen_steps: SeenStepMemory,
     pub(crate) canonical: CanonicalMemory,
     pub(crate) mirrors: MirrorMemory,
     pub(crate) faultless: FaultlessMemory,

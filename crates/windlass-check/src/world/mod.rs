@@ -16,6 +16,7 @@ mod recent;
 mod reduce;
 pub(crate) mod renumber;
 mod seen;
+mod seen_step;
 mod situation;
 mod subsumption;
 mod symmetry;
@@ -27,6 +28,7 @@ pub(crate) use expand::Move;
 pub(crate) use menu::MenuSlot;
 pub(crate) use ops::{HostOp, NetworkOp, Wrong};
 pub(crate) use parts::{Parts, Setup};
+pub(crate) use seen_step::SeenStep;
 pub(crate) use views::NOTHING_UNSEEN;
 
 use crate::fault::Budget;
@@ -44,6 +46,9 @@ pub(crate) const MOST_PROCESSES: usize = 13;
 
 /// A state of the world. Words beyond the last process are 0.
 pub(crate) type Words = [u32; HOSTS + MOST_PROCESSES];
+
+/// The words of a state that properties can see: cluster and environment.
+pub(crate) type Visible = (u32, u32);
 
 /// The world as one worker sees it. A clone shares the parts and begins with an empty memory of its own.
 pub(crate) struct World {
@@ -129,10 +134,18 @@ impl World {
 
     /// The name of a process: that of its controller, numbered if there are several of it.
     pub(crate) fn process_name(&self, process: usize) -> String {
-        let parts = self.parts();
-        let name = parts.setup.processes[process].name();
-        let alike = parts.setup.processes[..process].iter().filter(|earlier| earlier.name() == name).count();
-        if alike == 0 { name.to_owned() } else { format!("{name}#{}", alike + 1) }
+        match self.controller_of(process) {
+            (name, 0) => name,
+            (name, number) => format!("{name}#{}", number + 1),
+        }
+    }
+
+    /// The controller of a process, and which of its processes it is, from 0.
+    fn controller_of(&self, process: usize) -> (String, usize) {
+        let processes = &self.parts().setup.processes;
+        let name = processes[process].name();
+        let alike = processes[..process].iter().filter(|earlier| earlier.name() == name).count();
+        (name.to_owned(), alike)
     }
 
     /// How many controller processes there are.

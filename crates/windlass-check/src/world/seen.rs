@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
 use windlass::ObjectRef;
-use windlass_model::{Cluster, Key, Store, object};
+use windlass_model::Cluster;
 
-use super::canonical::visit_observed;
 use super::renumber::{other_cluster, other_services};
-use super::{CLUSTER, ENVIRONMENT, Words, World};
+use super::{CLUSTER, ENVIRONMENT, Visible, Words, World};
 use crate::host::service::ServiceStates;
 use crate::view::View;
 
@@ -29,17 +27,6 @@ impl Seen {
             services: &self.services,
         }
     }
-}
-
-impl Seen {
-    /// Whether a property could tell the two apart by more than the numbers of versions and generations, which are
-    /// given anew when nobody has them in hand any more.
-    pub(crate) fn looks_like(&self, other: &Seen) -> bool {
-        self.clocks == other.clocks
-            && self.services == other.services
-            && (Arc::ptr_eq(&self.cluster, &other.cluster)
-                || without_numbers(&self.cluster) == without_numbers(&other.cluster))
-    }
 
     /// The same with other versions, generations and uids.
     pub(crate) fn with_other_numbers(&self) -> Self {
@@ -52,21 +39,9 @@ impl Seen {
     }
 }
 
-/// All objects, without the numbers that only count writes.
-fn without_numbers(cluster: &Cluster) -> Vec<(Key, Value)> {
-    let objects = cluster.store().all().map(|(key, found)| {
-        let mut found = (*found).clone();
-        object::remove_meta(&mut found, "resourceVersion");
-        object::remove_meta(&mut found, "generation");
-        visit_observed(&mut found, &mut |number| *number = 0);
-        (key, found)
-    });
-    objects.collect()
-}
-
 impl World {
     /// The words of a state that properties can see.
-    pub(crate) fn visible(state: &Words) -> (u32, u32) {
+    pub(crate) fn visible(state: &Words) -> Visible {
         (state[CLUSTER], state[ENVIRONMENT])
     }
 
@@ -82,11 +57,15 @@ impl World {
     }
 
     pub(crate) fn seen(&self, state: &Words) -> Seen {
+        self.seen_at(World::visible(state))
+    }
+
+    pub(super) fn seen_at(&self, (cluster, environment): Visible) -> Seen {
         let parts = self.parts();
-        let environment = parts.environments.get(state[ENVIRONMENT]);
+        let environment = parts.environments.get(environment);
         let clocks = environment.clocks.iter();
         Seen {
-            cluster: parts.database.cluster(state[CLUSTER]).clone(),
+            cluster: parts.database.cluster(cluster).clone(),
             services: parts.services.states.get(environment.services).clone(),
             clocks: clocks.map(|(job, clock)| (parts.jobs.get(*job).target.clone(), *clock)).collect(),
             clock_limit: self.clock_limit,

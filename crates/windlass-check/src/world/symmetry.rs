@@ -15,7 +15,7 @@ use windlass::{Answer, Ask, ObjectRef};
 use windlass_model::{Body, Change, History, Key, MemoryStore, Request, object};
 
 use super::parts::Parts;
-use super::{CLUSTER, ENVIRONMENT, HOSTS, NETWORK, Words, World};
+use super::{CLUSTER, ENVIRONMENT, HOSTS, NETWORK, Visible, Words, World};
 use crate::host::controller::{Active, Host, Slot};
 use crate::host::database::Collection;
 use crate::host::environment::Environment;
@@ -99,14 +99,20 @@ impl World {
         let mut mirrored = *state;
         for place in [CLUSTER, NETWORK, ENVIRONMENT].into_iter().chain(HOSTS..HOSTS + self.controllers()) {
             // All hosts are numbered together.
-            let kind = place.min(HOSTS);
-            let key = ((exchange * (HOSTS + 1) + kind) as u32, state[place]);
-            let parts = &self.parts;
-            let known = self.memory.mirrors.words.entry(key);
-            mirrored[place] =
-                *known.or_insert_with(|| super::lock(parts).mirror(exchange, kind, state[place]));
+            mirrored[place] = self.mirror_word(exchange, place.min(HOSTS), state[place]);
         }
         mirrored
+    }
+
+    /// What properties see of it.
+    pub(super) fn mirror_visible(&mut self, (cluster, environment): Visible, exchange: usize) -> Visible {
+        (self.mirror_word(exchange, CLUSTER, cluster), self.mirror_word(exchange, ENVIRONMENT, environment))
+    }
+
+    fn mirror_word(&mut self, exchange: usize, kind: usize, word: u32) -> u32 {
+        let parts = &self.parts;
+        let known = self.memory.mirrors.words.entry(((exchange * (HOSTS + 1) + kind) as u32, word));
+        *known.or_insert_with(|| super::lock(parts).mirror(exchange, kind, word))
     }
 }
 
@@ -288,7 +294,7 @@ impl Parts {
         }
     }
 
-    fn mirror_ask(&mut self, exchange: usize, ask: u32) -> u32 {
+    pub(super) fn mirror_ask(&mut self, exchange: usize, ask: u32) -> u32 {
         if let Some(known) = self.mirrors.asks.get(&(exchange, ask)) {
             return *known;
         }

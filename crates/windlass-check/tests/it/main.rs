@@ -11,6 +11,7 @@ mod regressions;
 mod renumbering;
 mod services;
 mod staleness;
+mod steps;
 mod things;
 mod triggers;
 mod vacuity;
