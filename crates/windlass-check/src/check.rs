@@ -458,6 +458,11 @@ impl Check {
         }
     }
 
+    /// The states of external services at the start.
+    pub(crate) fn service_states(&self) -> &ServiceStates {
+        &self.service_states
+    }
+
     fn names(&self) -> String {
         let names: Vec<&str> = self.controllers.iter().map(Controller::name).collect();
         names.join(", ")

@@ -86,7 +86,8 @@ pub use replay::{Now, Replayed, replay};
 pub use report::{Report, Violation};
 pub use show::exchange;
 pub use trace::{
-    Counterexample, FORMAT, InitialObject, ObjectChange, ReadError, Trace, TraceStep, Wrong, WrongKind,
+    Counterexample, FORMAT, InitialObject, ObjectChange, ObjectMention, ReadError, ServiceChange, Trace,
+    TraceStep, Wrong, WrongKind,
 };
 pub use view::View;
 

@@ -1,5 +1,8 @@
 //! Tells in words what happens in a step of the world.
 
+mod objects;
+mod services;
+
 use windlass::Ask;
 
 use crate::action::{Action, KINDS, Place};
@@ -16,9 +19,11 @@ pub(crate) fn describe(world: &mut World, before: &Words, action: Action) -> Tra
         action: story.name(),
         actor,
         receiver,
-        text,
         fault: action.fault().map(str::to_owned),
         changes: story.changes(),
+        services: story.service_changes(),
+        objects: story.mentions(&text),
+        text,
     }
 }
 
@@ -106,13 +111,15 @@ impl Story<'_> {
             }
             Action::Error { place } => {
                 let text = format!("{} is answered with an ERROR: {}", self.ask_at(place), self.answer());
-                (process(place.controller), None, text)
+                (process(place.controller), Some(self.lane_at(place)), text)
             }
             Action::Cut { controller, peer } => {
-                (process(controller), None, format!("is CUT OFF from {}", self.peer_name(peer)))
+                let text = format!("is CUT OFF from {}", self.peer_name(peer));
+                (process(controller), Some(self.peer_lane(peer.into())), text)
             }
             Action::Heal { controller, peer } => {
-                (process(controller), None, format!("reaches {} again", self.peer_name(peer)))
+                let text = format!("reaches {} again", self.peer_name(peer));
+                (process(controller), Some(self.peer_lane(peer.into())), text)
             }
             Action::Timeout { place } => {
                 (process(place.controller), None, format!("gives up waiting for {}", self.ask_at(place)))
@@ -226,15 +233,14 @@ impl Story<'_> {
 
     /// What a stale answer does not know yet: `; by now spec.replicas: 2 -> 3`.
     fn by_now(&mut self, place: Place) -> String {
-        if self.action.fault().is_none() || !matches!(self.action, Action::Deliver { .. }) {
+        if !matches!(self.action, Action::Deliver { .. }) {
             return String::new();
         }
-        let before = Step { state: *self.before, ..*self.step };
-        let ask = self.world.menu_slot(&before, place).ask;
-        let real = self.world.effect(self.before[CLUSTER], ask).answer;
-        let parts = self.world.parts();
-        let Some(stale) = self.step.answer else { return String::new() };
-        show::by_now(parts.answers.get(stale), parts.answers.get(real))
+        match (self.replaced_by(), self.stale_and_real(place)) {
+            (Some((key, _)), _) => show::by_now_another(&key),
+            (None, Some((stale, real))) => show::by_now(&stale, &real),
+            (None, None) => String::new(),
+        }
     }
 
     /// The parent and the state of the reconcile that asks.
@@ -246,8 +252,7 @@ impl Story<'_> {
     }
 
     fn ask_at(&mut self, place: Place) -> String {
-        let before = Step { state: *self.before, ..*self.step };
-        let ask = self.world.menu_slot(&before, place).ask;
+        let ask = self.ask_number(place);
         show::ask(self.world.parts().asks.get(ask))
     }
 
@@ -296,7 +301,8 @@ impl Story<'_> {
     }
 
     fn exchange(&mut self) -> String {
-        format!("{} -> {}", self.message(), self.answer())
+        let decided_on = self.decided_on().map_or(String::new(), |(key, _)| show::decided_on(&key));
+        format!("{} -> {}{decided_on}", self.message(), self.answer())
     }
 
     fn answer(&mut self) -> String {
@@ -308,33 +314,14 @@ impl Story<'_> {
     }
 
     fn peer(&self) -> String {
-        let parts = self.world.parts();
-        match self.step.met.map(|(_, ask)| parts.asks.get(ask).clone()).as_deref() {
-            Some(Ask::Call { service, .. }) => service.clone(),
+        let met = self.step.met.map(|(_, ask)| self.world.parts().asks.get(ask).clone());
+        match met.as_deref() {
+            Some(Ask::Call { service, .. }) => self.service_lane(service),
             _ => DATABASE.to_owned(),
         }
     }
 
     fn peer_name(&self, peer: u8) -> String {
-        let parts = self.world.parts();
-        match peer.checked_sub(1) {
-            None => "the API server".to_owned(),
-            Some(service) => {
-                parts.setup.service_states.keys().nth(service.into()).cloned().unwrap_or_default()
-            }
-        }
-    }
-
-    fn changes(&self) -> Vec<crate::trace::ObjectChange> {
-        let Some((cluster, ask)) = self.step.met else { return Vec::new() };
-        let mut parts = self.world.parts();
-        let parts = &mut *parts;
-        // A view is read, never written.
-        let written = cluster == self.before[CLUSTER] && self.step.state[CLUSTER] != cluster;
-        if !written || !matches!(&**parts.asks.get(ask), Ask::Api { .. }) {
-            return Vec::new();
-        }
-        let applied = parts.database.apply(cluster, ask, &parts.asks, &mut parts.answers);
-        applied.changes.iter().map(show::object_change).collect()
+        self.service_name(peer.into()).unwrap_or_else(|| "the API server".to_owned())
     }
 }

@@ -50,7 +50,10 @@ impl Check {
     ) -> Counterexample {
         let (trace, repeats) = (trace.cloned().unwrap_or_default(), repeats.cloned().unwrap_or_default());
         let first = self.first_objects(&trace, &repeats);
-        Counterexample::new(name, &self.bounds(), wrong).starting_with(first).along(trace, repeats)
+        Counterexample::new(name, &self.bounds(), wrong)
+            .starting_with(first)
+            .with_services(self.service_states().clone())
+            .along(trace, repeats)
     }
 
     /// Walks a counterexample of this check, from now or from an earlier version, through the check's world.

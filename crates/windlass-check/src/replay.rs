@@ -150,7 +150,9 @@ fn possible<M: Model>(model: &mut M, state: &M::State) -> Vec<(TraceStep, Outcom
     possible
 }
 
-/// Whether a step does what was recorded. Its name is not compared, nor who receives it: that is in the text.
+/// Whether a step does what was recorded. Its name is not compared, nor who receives it: that is in the text. What it
+/// did to services is not known of steps that were recorded before that was.
 fn is_same(now: &TraceStep, recorded: &TraceStep) -> bool {
     (&now.actor, &now.text, &now.changes) == (&recorded.actor, &recorded.text, &recorded.changes)
+        && (recorded.services.is_empty() || now.services == recorded.services)
 }

@@ -9,7 +9,7 @@ use crate::engine::{self, Ended, Exploration, Options};
 use crate::fault::Faults;
 use crate::oracle::Oracle;
 use crate::subject::Subject;
-use crate::trace::Trace;
+use crate::trace::{Trace, numbered};
 use crate::vacuity;
 
 /// What a check found.
@@ -282,14 +282,16 @@ impl fmt::Display for Violation {
                 write!(f, "always \"{property}\" does not hold after these steps:\n{trace}")
             }
             Violation::Eventually { property, trace, repeats } => {
+                let (trace, repeats) = numbered(trace, repeats);
                 write!(f, "eventually \"{property}\" does not come true. After these steps:\n{trace}")?;
-                write_loop(f, repeats)
+                write_loop(f, &repeats)
             }
             Violation::AtRest { message, trace, repeats } => {
+                let (trace, repeats) = numbered(trace, repeats);
                 // The particulars stand on lines of their own.
                 let end = if message.contains('\n') { "\n" } else { ". " };
                 write!(f, "{message}{end}After these steps:\n{trace}")?;
-                write_loop(f, repeats)
+                write_loop(f, &repeats)
             }
             Violation::Never { property } => {
                 writeln!(

@@ -4,7 +4,7 @@ use serde_json::Value;
 use windlass::{Answer, Ask};
 use windlass_model::{Body, Change, Key, PatchKind, Request, Verb, object};
 
-use crate::trace::ObjectChange;
+use crate::trace::{ObjectChange, ServiceChange};
 use crate::values::changed_values;
 
 /// `apply configmaps default/cm1 -> 201`: an ask and its answer, in one line.
@@ -93,20 +93,21 @@ pub(crate) fn by_now(stale: &Answer, real: &Answer) -> String {
         _ => None,
     };
     match (body(stale), body(real)) {
-        (Some(Body::Object(stale)), Some(Body::Object(real)))
-            if object::uid(&stale) != object::uid(&real) =>
-        {
-            format!(
-                "; by now another object has the name (uid {}, was {})",
-                object::uid(&real),
-                object::uid(&stale)
-            )
-        }
         (Some(Body::Object(stale)), Some(Body::Object(real))) => {
             format!("; by now {}", changed_values(&stale, &real))
         }
         _ => format!("; by now {}", answer(real)),
     }
+}
+
+/// What a stale answer does not know yet, if it was of an object that is gone.
+pub(crate) fn by_now_another(key: &Key) -> String {
+    format!("; by now another object has the name: {}", object_name(key))
+}
+
+/// That a write hits another object than the one it was decided on.
+pub(crate) fn decided_on(key: &Key) -> String {
+    format!("; it was decided on another object: {}", object_name(key))
 }
 
 /// What a write did to an object: `+ configmaps default/cm1`, `~ pairs default/a: spec.value: "1" -> "2"`.
@@ -116,6 +117,16 @@ pub(crate) fn object_change(change: &Change) -> ObjectChange {
         object: object_name(&change.key),
         before: change.before.as_deref().cloned(),
         after: change.after.as_deref().cloned(),
+    }
+}
+
+/// What a step did to a service: `~ service bank: 0 -> 1`.
+pub(crate) fn service_change(service: &str, before: &Value, after: &Value) -> ServiceChange {
+    ServiceChange {
+        service: service.to_owned(),
+        summary: format!("~ service {service}: {}", changed_values(before, after)),
+        before: before.clone(),
+        after: after.clone(),
     }
 }
 

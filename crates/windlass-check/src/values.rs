@@ -33,8 +33,10 @@ struct Change {
 impl std::fmt::Display for Change {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.values {
+            // The whole value is another.
+            Some((old, new)) if self.field.is_empty() => write!(f, "{old} -> {new}"),
             Some((old, new)) => write!(f, "{}: {old} -> {new}", self.field),
-            None => f.write_str(&self.field),
+            None => f.write_str(if self.field.is_empty() { "all of it" } else { &self.field }),
         }
     }
 }
@@ -85,18 +87,14 @@ fn below(field: &str, name: &str) -> String {
     }
 }
 
-/// A value in a few characters; `None` for what has parts.
+/// A value in a few characters; `None` for what has parts and is longer.
 fn shown(value: Option<&Value>) -> Option<String> {
-    match value {
-        None => Some("none".to_owned()),
-        Some(Value::Object(_) | Value::Array(_)) => None,
-        Some(scalar) => {
-            let text = scalar.to_string();
-            match text.char_indices().nth(VALUE_LENGTH) {
-                Some((end, _)) => Some(format!("{}..", &text[..end])),
-                None => Some(text),
-            }
-        }
+    let Some(value) = value else { return Some("none".to_owned()) };
+    let text = value.to_string();
+    match text.char_indices().nth(VALUE_LENGTH) {
+        None => Some(text),
+        Some(_) if value.is_object() || value.is_array() => None,
+        Some((end, _)) => Some(format!("{}..", &text[..end])),
     }
 }
 
@@ -126,9 +124,18 @@ mod tests {
         });
         assert_eq!(
             changed_values(&before, &after),
-            "metadata.finalizers, spec.image: \"x\" -> none, spec.paused: none -> true, spec.replicas: 2 -> 3, \
-             status.conditions[Ready].status: \"False\" -> \"True\", status.list"
+            "metadata.finalizers: [\"a\"] -> none, spec.image: \"x\" -> none, spec.paused: none -> true, \
+             spec.replicas: 2 -> 3, status.conditions[Ready].status: \"False\" -> \"True\", status.list: none -> [1]"
         );
+    }
+
+    #[test]
+    fn a_value_without_fields_is_shown_as_it_is() {
+        let values = |before: Value, after: Value| changed_values(&before, &after);
+        assert_eq!(values(json!(0), json!(1)), "0 -> 1");
+        assert_eq!(values(json!([]), json!(["a", "b"])), "[] -> [\"a\",\"b\"]");
+        assert_eq!(values(json!(["x".repeat(50)]), json!([])), "all of it");
+        assert_eq!(values(json!({ "a": ["x".repeat(50)] }), json!({ "a": [] })), "a");
     }
 
     #[test]

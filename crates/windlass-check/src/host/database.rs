@@ -158,6 +158,16 @@ pub(crate) fn key_of(request: &Request) -> Option<Key> {
     Some(Key::new(&request.resource.group, &request.resource.plural, namespace, request.name.as_ref()?))
 }
 
+/// The key of the object that a request names or creates, with an empty name if that is generated.
+pub(crate) fn key_written(request: &Request) -> Option<Key> {
+    let created = || {
+        let body = request.body.as_ref().filter(|_| request.verb == Verb::Create)?;
+        let namespace = request.namespace.as_deref().unwrap_or("");
+        Some(Key::new(&request.resource.group, &request.resource.plural, namespace, object::name(body)))
+    };
+    key_of(request).or_else(created)
+}
+
 /// Whether a request insists on the very object, or the very version, that its sender has seen.
 pub(crate) fn insists(request: &Request) -> bool {
     let preconditions = &request.options.preconditions;

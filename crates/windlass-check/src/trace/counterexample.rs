@@ -1,5 +1,7 @@
 //! A violation with all that is needed to show it and to try it again: one document for tools, pages and replay.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -26,6 +28,9 @@ pub struct Counterexample {
     /// The objects that are there from the start.
     #[serde(default)]
     pub initial: Vec<InitialObject>,
+    /// The states of external services at the start, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub services: BTreeMap<String, Value>,
     /// The way to where it shows.
     pub steps: Vec<TraceStep>,
     /// What repeats for ever from there; empty if nothing more happens, or if that does not matter.
@@ -154,6 +159,7 @@ impl Counterexample {
             bounds: bounds.to_owned(),
             violation,
             initial: Vec::new(),
+            services: BTreeMap::new(),
             steps: Vec::new(),
             repeats: Vec::new(),
         }
@@ -163,6 +169,13 @@ impl Counterexample {
     #[must_use]
     pub fn starting_with(mut self, initial: Vec<InitialObject>) -> Self {
         self.initial = initial;
+        self
+    }
+
+    /// Adds the states of external services at the start.
+    #[must_use]
+    pub fn with_services(mut self, services: BTreeMap<String, Value>) -> Self {
+        self.services = services;
         self
     }
 

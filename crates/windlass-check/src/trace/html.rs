@@ -36,7 +36,7 @@ impl Counterexample {
     /// The document as JSON that cannot end the script element it stands in: in JSON, these characters occur
     /// in strings only, where they may be written by their numbers.
     fn as_script_data(&self) -> String {
-        let json = serde_json::to_string(self).expect("all keys are strings");
+        let json = serde_json::to_string(&self.numbered()).expect("all keys are strings");
         let mut data = String::with_capacity(json.len());
         for c in json.chars() {
             match c {

@@ -12,20 +12,21 @@ const LINE: usize = 52;
 impl Counterexample {
     /// A sequence diagram of all steps, with what repeats in a loop of its own.
     pub fn to_mermaid(&self) -> String {
-        let mut diagram = Diagram::of(self);
-        for step in &self.steps {
+        let shown = self.numbered();
+        let mut diagram = Diagram::of(&shown);
+        for step in &shown.steps {
             diagram.step(step, 1);
         }
-        if !self.repeats.is_empty() {
+        if !shown.repeats.is_empty() {
             diagram.line(1, "loop this repeats for ever");
-            for step in &self.repeats {
+            for step in &shown.repeats {
                 diagram.step(step, 2);
             }
             diagram.line(1, "end");
         }
         if let Some(last) = diagram.participants.len().checked_sub(1) {
             let whole = if last == 0 { "p0".to_owned() } else { format!("p0,p{last}") };
-            diagram.line(1, &format!("Note over {whole}: {}", text(&self.violation.message)));
+            diagram.line(1, &format!("Note over {whole}: {}", text(&shown.violation.message)));
         }
         diagram.text
     }
@@ -64,8 +65,8 @@ impl<'a> Diagram<'a> {
             self.line(inner, &format!("Note over p{actor}: {}", text(&format!("⚠ {fault}"))));
         }
         self.line(inner, &format!("p{actor}->>p{receiver}: {}", text(&step.text)));
-        if !step.changes.is_empty() {
-            let changes: Vec<String> = step.changes.iter().map(|change| text(&change.summary)).collect();
+        let changes: Vec<String> = step.summaries().map(text).collect();
+        if !changes.is_empty() {
             self.line(inner, &format!("Note over p{receiver}: {}", changes.join("<br/>")));
         }
         if step.fault.is_some() {

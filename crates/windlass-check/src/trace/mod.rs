@@ -3,6 +3,7 @@
 mod counterexample;
 mod html;
 mod mermaid;
+mod numbered;
 mod text;
 
 use serde::{Deserialize, Serialize};
@@ -10,6 +11,8 @@ use serde_json::Value;
 
 #[cfg(test)]
 pub(crate) use counterexample::tests::sample as counterexample_sample;
+pub(crate) use numbered::numbered;
+
 pub use counterexample::{Counterexample, FORMAT, InitialObject, ReadError, Wrong, WrongKind};
 
 /// A sequence of steps, for people.
@@ -37,6 +40,47 @@ pub struct TraceStep {
     /// What it did to objects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<ObjectChange>,
+    /// What it did to external services.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<ServiceChange>,
+    /// Which objects the text names, to tell those of one name apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub objects: Vec<ObjectMention>,
+}
+
+impl TraceStep {
+    /// What it did to objects and services, each in one line.
+    pub fn summaries(&self) -> impl Iterator<Item = &str> {
+        let objects = self.changes.iter().map(|change| change.summary.as_str());
+        objects.chain(self.services.iter().map(|change| change.summary.as_str()))
+    }
+}
+
+/// What a step did to an external service.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServiceChange {
+    /// The name of the service.
+    pub service: String,
+    /// In one line: `~ service bank: 0 -> 1`.
+    pub summary: String,
+    /// Its state as it was.
+    pub before: Value,
+    /// Its state as it is now.
+    pub after: Value,
+}
+
+/// An object that the text of a step names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ObjectMention {
+    /// As in [`ObjectChange::object`].
+    pub object: String,
+    /// Which object of that name it is.
+    pub uid: String,
+    /// Where in the text its name ends, in bytes.
+    pub at: usize,
+    /// Whether it is one of the items of a list, which the text only counts: this is where the count ends.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub listed: bool,
 }
 
 /// What a step did to an object.

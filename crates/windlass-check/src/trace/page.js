@@ -4,6 +4,8 @@ window.addEventListener('error', (event) => {
   document.body.prepend(make('p', { class: 'failure' }, `This page has failed: ${event.message}`));
 });
 
+/** What stands before the name of a service among the objects. */
+const SERVICE = 'service ';
 const trace = JSON.parse(document.getElementById('data').textContent);
 const steps = [...trace.steps, ...trace.repeats];
 const actors = inOrderOfAppearance(steps.flatMap((step) => [step.actor, step.receiver]));
@@ -24,12 +26,19 @@ function inOrderOfAppearance(names) {
   return [...new Set(names.filter((name) => name !== undefined))];
 }
 
-/** For every step, and the start as step 0: all objects by name. */
+/** What a step did to objects and to services. */
+function changesOf(step) {
+  const services = (step.services ?? []).map(({ service, ...change }) => ({ object: SERVICE + service, ...change }));
+  return [...(step.changes ?? []), ...services];
+}
+
+/** For every step, and the start as step 0: all objects and services by name. */
 function statesAfterEachStep() {
-  const states = [new Map(trace.initial.map(({ object, value }) => [object, value]))];
+  const services = Object.entries(trace.services ?? {}).map(([name, state]) => [SERVICE + name, state]);
+  const states = [new Map([...trace.initial.map(({ object, value }) => [object, value]), ...services])];
   for (const step of steps) {
     const state = new Map(states.at(-1));
-    for (const { object, after } of step.changes ?? []) {
+    for (const { object, after } of changesOf(step)) {
       if (after === undefined) {
         state.delete(object);
       } else {
@@ -139,7 +148,7 @@ function graph(step) {
 
 function words(step) {
   const kinds = { '+': 'add', '-': 'remove', '~': 'change' };
-  const changes = (step.changes ?? []).map(({ summary }) => make('li', { class: kinds[summary[0]] }, summary));
+  const changes = changesOf(step).map(({ summary }) => make('li', { class: kinds[summary[0]] }, summary));
   return make('div', { class: 'what' }, badge(step),
     make('span', { class: 'actor', '--colour': colour(step.actor) }, step.actor), ` ${said(step)}`,
     changes.length > 0 ? make('ul', { class: 'changes' }, ...changes) : undefined);
@@ -229,20 +238,28 @@ function showObjects() {
   const names = [...new Set([...before.keys(), ...after.keys()])];
   const latest = latelyChanged();
   const shown = names.map((name) => objectElement(name, valueIn(before, name), valueIn(after, name), latest));
-  byId('count').textContent = after.size === 1 ? '1 object' : `${after.size} objects`;
+  byId('count').textContent = counted([...after.keys()]);
   byId('objects').replaceChildren(...(shown.length > 0 ? shown : [make('p', { class: 'note' }, 'There are no objects.')]));
   nameAllButton();
   byId('objects').querySelector('.added, .removed, .changed')?.scrollIntoView({ block: 'nearest' });
+}
+
+/** `3 objects`, `1 object and 1 service` */
+function counted(names) {
+  const services = names.filter((name) => name.startsWith(SERVICE)).length;
+  const many = (count, word) => `${count} ${word}${count === 1 ? '' : 's'}`;
+  const objects = many(names.length - services, 'object');
+  return services === 0 ? objects : `${objects} and ${many(services, 'service')}`;
 }
 
 function valueIn(state, name) {
   return state.has(name) ? state.get(name) : ABSENT;
 }
 
-/** The objects of the latest change: they stay open until others change. */
+/** The objects and services of the latest change: they stay open until others change. */
 function latelyChanged() {
-  const step = steps.slice(0, current).findLast((step) => step.changes !== undefined);
-  return new Set((step?.changes ?? []).map(({ object }) => object));
+  const step = steps.slice(0, current).findLast((step) => changesOf(step).length > 0);
+  return new Set((step === undefined ? [] : changesOf(step)).map(({ object }) => object));
 }
 
 function objectElement(name, before, after, latest) {

@@ -2,28 +2,30 @@
 
 use std::fmt;
 
-use super::{Counterexample, Trace, TraceStep, WrongKind};
+use super::{Counterexample, Trace, TraceStep, WrongKind, numbered};
 
 impl fmt::Display for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        timeline(f, &self.steps, 1, &Columns::of(self.steps.iter()))
+        let (trace, _) = numbered(self, &Trace::default());
+        timeline(f, &trace.steps, 1, &Columns::of(trace.steps.iter()))
     }
 }
 
 impl fmt::Display for Counterexample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let columns = Columns::of(self.all_steps());
-        writeln!(f, "{}: {}", self.check, self.violation.message)?;
-        writeln!(f, "bounds: {}", self.bounds)?;
-        if !self.initial.is_empty() {
-            let names: Vec<&str> = self.initial.iter().map(|initial| initial.object.as_str()).collect();
+        let shown = self.numbered();
+        let columns = Columns::of(shown.all_steps());
+        writeln!(f, "{}: {}", shown.check, shown.violation.message)?;
+        writeln!(f, "bounds: {}", shown.bounds)?;
+        if !shown.initial.is_empty() {
+            let names: Vec<&str> = shown.initial.iter().map(|initial| initial.object.as_str()).collect();
             writeln!(f, "at first: {}", names.join(", "))?;
         }
-        timeline(f, &self.steps, 1, &columns)?;
-        if !self.repeats.is_empty() {
+        timeline(f, &shown.steps, 1, &columns)?;
+        if !shown.repeats.is_empty() {
             writeln!(f, "this repeats for ever:")?;
-            timeline(f, &self.repeats, self.steps.len() + 1, &columns)?;
-        } else if matches!(self.violation.kind, WrongKind::Eventually | WrongKind::End) {
+            timeline(f, &shown.repeats, shown.steps.len() + 1, &columns)?;
+        } else if matches!(shown.violation.kind, WrongKind::Eventually | WrongKind::End) {
             writeln!(f, "nothing more happens.")?;
         }
         Ok(())
@@ -62,8 +64,8 @@ fn timeline(f: &mut fmt::Formatter<'_>, steps: &[TraceStep], first: usize, colum
         // An answer may have several lines: all of them stay in their column.
         let text = step.text.replace('\n', &format!("\n{margin}"));
         writeln!(f, "{number:>4}  {:fault$}{:actor$}  {text}", mark(step), step.actor)?;
-        for change in &step.changes {
-            writeln!(f, "{margin}  {}", change.summary)?;
+        for summary in step.summaries() {
+            writeln!(f, "{margin}  {summary}")?;
         }
     }
     Ok(())

@@ -13,10 +13,10 @@ use std::sync::Arc;
 use rustc_hash::FxHasher;
 use serde_json::Value;
 use windlass::{Answer, Ask};
-use windlass_model::{Body, Cluster, History, Key, Request, Types, Verb, object};
+use windlass_model::{Body, Cluster, History, Key, Request, Types, object};
 
 use super::canonical::{key_of_object, visit_observed};
-use crate::host::database::key_of;
+use crate::host::database::key_written;
 use crate::host::service::ServiceStates;
 
 /// Which number of an object: each kind has its own.
@@ -124,12 +124,7 @@ pub(crate) fn other_ask(ask: &Ask) -> Ask {
 }
 
 fn change_request(request: &mut Request) {
-    let created = || {
-        let body = request.body.as_ref().filter(|_| request.verb == Verb::Create)?;
-        let (group, plural) = (&request.resource.group, &request.resource.plural);
-        Some(Key::new(group, plural, request.namespace.as_deref().unwrap_or(""), object::name(body)))
-    };
-    let Some(key) = key_of(request).or_else(created) else { return };
+    let Some(key) = key_written(request) else { return };
     let wanted = &mut request.options.preconditions;
     wanted.uid.iter_mut().for_each(|uid| *uid = other_uid(uid));
     if let Some(version) = wanted.resource_version.as_deref().and_then(|version| other_version(&key, version))

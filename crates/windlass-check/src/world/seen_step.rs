@@ -11,7 +11,7 @@ use super::plan::Deferred;
 use super::renumber::other_ask;
 use super::seen::Seen;
 use super::situation::{STORED_HOSTS, STORED_NETWORK};
-use super::{CLUSTER, NETWORK, Visible, Words, World};
+use super::{CLUSTER, HOSTS, NETWORK, Visible, Words, World};
 use crate::action::Action;
 use crate::between::{Actor, Between};
 
@@ -102,21 +102,33 @@ impl World {
     }
 
     fn actor(&mut self, state: &Words, action: Action) -> ActorId {
-        let sender = |world: &mut World, message: u32| ActorId::Process(world.message(message).sender);
         match action {
             Action::Client { script } => ActorId::Client(script),
             Action::Collect { index } => {
                 ActorId::Cluster(self.collections(state[CLUSTER])[usize::from(index)].actor)
             }
-            Action::Late { index } => {
-                let message = self.network(state[NETWORK]).late[usize::from(index)];
-                sender(self, message)
+            other => {
+                let sender = self.message_of(state, other).map(|message| self.message(message).sender);
+                let process = other.process().or(sender);
+                ActorId::Process(process.expect("all other actions are of a process, or deliver its message"))
             }
+        }
+    }
+
+    /// The message of a controller that an action delivers.
+    pub(crate) fn message_of(&mut self, state: &Words, action: Action) -> Option<u32> {
+        match action {
+            Action::Deliver { place, .. } | Action::DeliverAgain { place } => {
+                let menu = self.menu(state[HOSTS + place.process()]);
+                let mut slots = menu.slots.iter();
+                let slot = slots.find(|slot| (slot.active, slot.slot) == (place.active, place.slot));
+                slot.map(|slot| slot.message)
+            }
+            Action::Late { index } => self.network(state[NETWORK]).late.get(usize::from(index)).copied(),
             Action::Duplicate { index } => {
-                let message = self.network(state[NETWORK]).copies[usize::from(index)];
-                sender(self, message)
+                self.network(state[NETWORK]).copies.get(usize::from(index)).copied()
             }
-            other => ActorId::Process(other.process().expect("all other actions are about a process")),
+            _ => None,
         }
     }
 

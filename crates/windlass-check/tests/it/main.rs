@@ -13,6 +13,7 @@ mod services;
 mod staleness;
 mod steps;
 mod things;
+mod traces;
 mod triggers;
 mod vacuity;
 mod workloads;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::{Value, json};
-use windlass_check::{Counterexample, InitialObject, ObjectChange, Trace, TraceStep, Wrong};
+use windlass_check::{Counterexample, InitialObject, ObjectChange, ServiceChange, Trace, TraceStep, Wrong};
 
 /// What would run if any content of a trace became markup.
 const HOSTILE: &str = "</script ><script >document.documentElement.dataset.broken = 1</script>\
@@ -27,6 +27,7 @@ fn step(
         text: text.to_owned(),
         fault: fault.map(str::to_owned),
         changes: if changed { vec![ObjectChange { object, summary, before, after }] } else { Vec::new() },
+        ..TraceStep::default()
     }
 }
 
@@ -48,13 +49,17 @@ fn counterexample() -> Counterexample {
         .along(Trace { steps }, Trace { steps: repeats })
 }
 
-/// What a browser makes of the page, opened at some place, after a script has run in it.
+/// What a browser makes of the page of that trace, opened at some place, after a script has run in it.
 fn shown(name: &str, place: &str, script: &str) -> String {
+    shown_of(&counterexample(), name, place, script)
+}
+
+fn shown_of(counterexample: &Counterexample, name: &str, place: &str, script: &str) -> String {
     let folder = std::env::temp_dir().join(format!("windlass-page-{name}-{}", std::process::id()));
     let folder = Folder(folder);
     std::fs::create_dir_all(&folder.0).expect("a folder for the page");
     let page = folder.0.join("page.html");
-    let html = counterexample().to_html().replace("</body>", &format!("<script>{script}</script></body>"));
+    let html = counterexample.to_html().replace("</body>", &format!("<script>{script}</script></body>"));
     std::fs::write(&page, html).expect("the page is written");
     let output = Command::new("chromium")
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"])
@@ -113,6 +118,45 @@ fn what_changed_is_marked_in_a_browser() {
     assert!(!changed.contains("<span class=\"key\">resourceVersion</span>"));
     let asked = shown("asked", "#step=3", "document.getElementById('bookkeeping').click()");
     assert!(asked.contains("<span class=\"key\">resourceVersion</span>"));
+}
+
+#[test]
+fn services_have_a_lane_and_a_state_in_a_browser() {
+    let mut pays = step("pays", "call bank", None, None, None);
+    pays.receiver = Some("bank".to_owned());
+    pays.services.push(ServiceChange {
+        service: "bank".to_owned(),
+        summary: format!("~ service bank: 0 -> {HOSTILE}"),
+        before: json!({ "paid": 0 }),
+        after: json!({ "paid": HOSTILE }),
+    });
+    let document = Counterexample::new("pays", "no objects", Wrong::always("it pays once"))
+        .with_services([("bank".to_owned(), json!({ "paid": 0 }))].into())
+        .along(Trace { steps: vec![pays] }, Trace::default());
+    let start = shown_of(&document, "service-start", "", "");
+    assert!(start.contains("class=\"object same\" data-object=\"service bank\""), "{start}");
+    assert!(start.contains("0 objects and 1 service"), "{start}");
+    assert!(start.contains("<span title=\"bank\""), "{start}");
+    let paid = shown_of(&document, "service-paid", "#step=1", "");
+    assert!(paid.contains("class=\"object changed\" data-object=\"service bank\" open"), "{paid}");
+    assert!(paid.contains("<li class=\"change\">~ service bank: 0 -&gt; "), "{paid}");
+    assert!(paid.contains("<del>0</del>"), "{paid}");
+}
+
+#[test]
+fn objects_of_one_name_are_two_objects_in_a_browser() {
+    let pod = |uid: &str| Some(json!({ "metadata": { "name": "made", "uid": uid } }));
+    let steps = vec![
+        step("client", "creates it", None, None, pod("a")),
+        step("client", "deletes it", None, pod("a"), None),
+        step("client", "creates it again", None, None, pod("b")),
+    ];
+    let document = Counterexample::new("again", "no objects", Wrong::always("it is one"))
+        .along(Trace { steps }, Trace::default());
+    let shown = shown_of(&document, "again", "#step=3", "");
+    assert!(shown.contains("class=\"object added\" data-object=\"configmaps default/made#2\""), "{shown}");
+    assert!(!shown.contains("data-object=\"configmaps default/made\""), "{shown}");
+    assert!(shown.contains("<li class=\"add\">+ configmaps default/made#1</li>"), "{shown}");
 }
 
 #[test]
