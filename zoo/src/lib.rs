@@ -2,7 +2,8 @@
 //!
 //! Start with [`all`]: it lists the specimens. Each has a file of its own, which holds the story, one machine
 //! that is written both ways, and the check that tells the two apart. They do by hand what
-//! [`Cx::ensure`](windlass::Cx::ensure) would do for them, as controllers in other frameworks must.
+//! [`Cx::ensure`](windlass::Cx::ensure) would do for them, as controllers in other frameworks must. The last four are
+//! here because the checker itself once had their verdict wrong; each tells which, and why.
 //!
 //! ```
 //! let specimen = windlass_zoo::all().into_iter().find(|it| it.name == "second_child_in_the_first_ones_branch");
@@ -24,9 +25,13 @@ mod create_that_the_cache_has_not_shown;
 mod deleted_by_name;
 mod end_that_nobody_saw;
 mod error_taken_for_absence;
+mod every_reconcile_fails;
+mod fight_with_a_lucky_way_out;
 mod finalizer_after_the_fact;
 mod finalizer_gone_too_early;
 mod generated_name_not_recorded;
+mod generation_kept_in_an_annotation;
+mod late_write_of_a_crashed_process;
 mod late_write_without_a_version;
 mod marked_before_done;
 mod old_spec_deletes_a_claim;
@@ -81,5 +86,9 @@ pub fn all() -> Vec<Specimen> {
         one_port_for_two::specimen(),
         takes_over_by_its_own_clock::specimen(),
         unreachable_taken_for_dead::specimen(),
+        generation_kept_in_an_annotation::specimen(),
+        late_write_of_a_crashed_process::specimen(),
+        fight_with_a_lucky_way_out::specimen(),
+        every_reconcile_fails::specimen(),
     ]
 }

@@ -9,7 +9,7 @@ pub struct Specimen {
     pub name: &'static str,
     /// What happened, in one sentence.
     pub story: &'static str,
-    /// A public report of a bug of this kind, as project and number.
+    /// A public report of a bug of this kind, as project and number; or that the checker once had its verdict wrong.
     pub origin: &'static str,
     /// The property or the built-in rule that catches it; for a mistake in the code itself, the reason that the
     /// framework gives.

@@ -5,11 +5,13 @@
 //! left under this one. Here a run may stay for ever in any strongly connected component of what must happen, if every
 //! action that is possible in all of its states is taken in one of them.
 
+use std::collections::VecDeque;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::exploration::Violation;
 use super::model::{Model, Next, PropertyKind};
-use super::retrace::{fair_path, trace_along};
+use super::retrace::trace_along;
 use crate::trace::Trace;
 
 /// The first `eventually` that a weakly fair run can miss for ever, if the model has no more than so many states.
@@ -25,10 +27,11 @@ pub(super) fn weakly_fair_miss<M: Model>(model: &mut M, most: usize) -> Result<O
     let graph = Graph::of(model, most)?;
     for component in graph.components().into_iter().filter(|component| graph.is_fair(component)) {
         for rule in &wanted {
-            let missed = component.iter().find(|state| !(rule.holds)(model, &graph.states[**state]));
+            // Places are in the order of the way to them: the least is the nearest.
+            let missed = component.iter().filter(|state| !(rule.holds)(model, &graph.states[**state])).min();
             if let Some(at) = missed {
                 let trace = trace_along(model, &graph.path_to(*at));
-                let repeats = graph.fair_loop(model, *at, &component);
+                let repeats = graph.in_words(model, &graph.fair_loop(*at, &component));
                 return Ok(Some(Violation::Eventually { property: rule.name.clone(), trace, repeats }));
             }
         }
@@ -174,13 +177,79 @@ impl<M: Model> Graph<M> {
         all
     }
 
-    /// A loop through all states of a component, so that no action is possible all along without being taken.
-    fn fair_loop(&self, model: &mut M, at: usize, component: &[usize]) -> Trace {
-        let mut path = vec![self.states[at].clone()];
-        for target in component.iter().chain([&at]) {
-            let from = path.last().unwrap_or(&self.states[at]).clone();
-            path.extend(fair_path(model, &from, &self.states[*target], false).unwrap_or_default());
+    /// A loop in a component that is as fair as the component: no action is possible all along without being taken. The
+    /// states, the first one first and last.
+    fn fair_loop(&self, at: usize, component: &[usize]) -> Vec<usize> {
+        let members: FxHashSet<usize> = component.iter().copied().collect();
+        let mut states = vec![at];
+        let mut taken = FxHashSet::default();
+        // It goes somewhere, if there is anywhere to go, and comes back.
+        self.go_on(&mut states, &mut taken, &members, |_, _| true);
+        self.go_back(at, &mut states, &mut taken, &members);
+        let mut missing: Vec<usize> = self.always_possible(&states).difference(&taken).copied().collect();
+        missing.sort_unstable();
+        for action in missing {
+            let is_over = |from: usize, step: &(usize, usize)| {
+                step.0 == action || !self.steps[from].iter().any(|(possible, _)| *possible == action)
+            };
+            if !taken.contains(&action) && self.always_possible(&states).contains(&action) {
+                self.go_on(&mut states, &mut taken, &members, is_over);
+                self.go_back(at, &mut states, &mut taken, &members);
+            }
         }
+        states
+    }
+
+    fn go_back(
+        &self,
+        to: usize,
+        states: &mut Vec<usize>,
+        taken: &mut FxHashSet<usize>,
+        members: &FxHashSet<usize>,
+    ) {
+        if states.last() != Some(&to) {
+            self.go_on(states, taken, members, |_, step| step.1 == to);
+        }
+    }
+
+    /// Goes on in a component by the shortest way that ends with a wanted step.
+    fn go_on(
+        &self,
+        states: &mut Vec<usize>,
+        taken: &mut FxHashSet<usize>,
+        members: &FxHashSet<usize>,
+        is_wanted: impl Fn(usize, &(usize, usize)) -> bool,
+    ) {
+        let Some(from) = states.last().copied() else { return };
+        // How each state was reached: from which, by which action.
+        let mut origins: FxHashMap<usize, (usize, usize)> = FxHashMap::default();
+        let mut queue = VecDeque::from([from]);
+        while let Some(state) = queue.pop_front() {
+            let steps = self.steps[state].iter().filter(|(_, to)| members.contains(to));
+            for step in steps {
+                if is_wanted(state, step) {
+                    let mut way = vec![*step];
+                    let mut place = state;
+                    while place != from {
+                        let (origin, action) = origins[&place];
+                        way.push((action, place));
+                        place = origin;
+                    }
+                    way.reverse();
+                    taken.extend(way.iter().map(|(action, _)| *action));
+                    states.extend(way.iter().map(|(_, to)| *to));
+                    return;
+                }
+                if step.1 != from && !origins.contains_key(&step.1) {
+                    origins.insert(step.1, (state, step.0));
+                    queue.push_back(step.1);
+                }
+            }
+        }
+    }
+
+    fn in_words(&self, model: &mut M, places: &[usize]) -> Trace {
+        let path: Vec<M::State> = places.iter().map(|place| self.states[*place].clone()).collect();
         trace_along(model, &path)
     }
 }

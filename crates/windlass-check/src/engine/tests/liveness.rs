@@ -148,6 +148,14 @@ fn a_way_out_that_is_open_now_and_then_need_not_be_taken_under_weak_fairness() {
 }
 
 #[test]
+fn the_loop_of_a_weakly_fair_run_is_as_short_as_it_can_be() {
+    let mut edges = vec![(9, 10, Fair)];
+    (0..9).for_each(|state| edges.extend([(state, state + 1, Fair), (state + 1, state, Fair)]));
+    let owned = |steps: &[&str]| steps.iter().map(|step| (*step).to_owned()).collect::<Vec<_>>();
+    assert_eq!(weak_end(&edges, &[10]), Some((owned(&[]), owned(&["0-1", "1-0"]))));
+}
+
+#[test]
 fn weak_fairness_within_a_limit_is_not_decided_beyond_it() {
     let edges: Vec<(u32, u32, How)> = (0..100).map(|state| (state, state + 1, Fair)).collect();
     let graph = Graph::new(&edges).eventually_in(&[100]);
