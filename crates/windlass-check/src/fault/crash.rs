@@ -44,6 +44,12 @@ impl World {
             let message = slot.message;
             step.state[NETWORK] = self.network_op(step.state[NETWORK], NetworkOp::AddLate(message));
         }
+        if self.faults().duplicates {
+            for slot in menu.slots.iter().filter(|slot| slot.delivered) {
+                let op = NetworkOp::Abandon(slot.message);
+                step.state[NETWORK] = self.network_op(step.state[NETWORK], op);
+            }
+        }
         self.drop_dead_messages(step);
         let listed = self.relist(&step.state, controller, unseen);
         self.host_op(step, controller, HostOp::Crash { unseen, listed });

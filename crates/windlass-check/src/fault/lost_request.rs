@@ -21,6 +21,7 @@ impl World {
 
     /// The sender waits no longer.
     pub(crate) fn time_out(&mut self, step: &mut Step, place: Place) {
+        self.abandon(step, place);
         let message = self.menu_slot(step, place).message;
         let answer = self.timeout_answer(message);
         step.answer = Some(answer);

@@ -25,6 +25,9 @@ pub(crate) struct Network {
     pub(crate) late: Vec<u32>,
     /// Delivered once, and to be delivered once more if messages can be duplicated. Sorted.
     pub(crate) copies: Vec<u32>,
+    /// Those of the copies whose sender still waits. Such a copy is answered, so it matters even if it can change nothing
+    /// any more: the sender of a write that went well may get the refusal of its copy first. Sorted.
+    pub(crate) awaited: Vec<u32>,
 }
 
 impl Network {

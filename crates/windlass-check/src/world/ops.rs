@@ -65,8 +65,12 @@ pub(crate) enum NetworkOp {
     TakeLate(usize),
     /// A message may arrive again.
     AddCopy(u32),
+    /// A message may arrive again while its sender waits.
+    AddAwaitedCopy(u32),
     /// It has.
     UseCopy(u32),
+    /// Its sender waits no more.
+    Abandon(u32),
     /// Messages that can do nothing any more in this cluster are dropped.
     DropDead(u32),
 }

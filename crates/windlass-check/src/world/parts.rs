@@ -543,13 +543,22 @@ impl Parts {
             NetworkOp::AddLate(message) => network.add_late(message),
             NetworkOp::TakeLate(index) => drop(network.late.remove(index)),
             NetworkOp::AddCopy(message) => insert(&mut network.copies, message),
-            NetworkOp::UseCopy(message) => remove(&mut network.copies, message),
+            NetworkOp::AddAwaitedCopy(message) => {
+                insert(&mut network.copies, message);
+                insert(&mut network.awaited, message);
+            }
+            NetworkOp::UseCopy(message) => {
+                remove(&mut network.copies, message);
+                remove(&mut network.awaited, message);
+            }
+            NetworkOp::Abandon(message) => remove(&mut network.awaited, message),
             NetworkOp::DropDead(cluster) => {
                 let alive = |message: &u32| {
                     !self.database.is_dead(cluster, self.asks.get(self.messages.get(*message).ask))
                 };
                 network.late.retain(alive);
-                network.copies.retain(alive);
+                let awaited = &network.awaited;
+                network.copies.retain(|message| awaited.contains(message) || alive(message));
             }
         }
         self.networks.id(network)

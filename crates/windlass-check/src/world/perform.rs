@@ -37,6 +37,7 @@ impl World {
                 self.host_op(&mut step, place.process(), HostOp::Receive { place, answer });
             }
             Action::Reply { place, reply } => {
+                self.abandon(&mut step, place);
                 self.host_op(&mut step, place.process(), HostOp::Reply { place, reply });
             }
             Action::Late { index } => self.deliver_late(&mut step, index.into()),
@@ -81,7 +82,7 @@ impl World {
     fn deliver_first(&mut self, step: &mut Step, place: Place) {
         let slot = *self.menu_slot(step, place);
         if self.deliver(step, place) && slot.effect {
-            self.keep_copy(step, slot.message);
+            self.keep_awaited_copy(step, slot.message);
         }
     }
 

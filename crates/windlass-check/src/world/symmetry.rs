@@ -161,7 +161,8 @@ impl Parts {
             network.late.iter().map(|message| self.mirror_message(exchange, *message)).collect();
         late.sort_unstable();
         let copies = sorted(network.copies.iter().map(|message| self.mirror_message(exchange, *message)));
-        Network { late, copies }
+        let awaited = sorted(network.awaited.iter().map(|message| self.mirror_message(exchange, *message)));
+        Network { late, copies, awaited }
     }
 
     fn mirror_environment(&mut self, exchange: usize, environment: &Environment) -> Environment {

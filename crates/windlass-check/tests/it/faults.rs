@@ -9,8 +9,8 @@ use kube::core::ObjectMeta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use windlass::{Cx, Declaration, Machine, Outcome, Service, States, done};
-use windlass_check::{Check, ClientEvent, Faults, Oracle, Report, Violation, check};
+use windlass::{Cx, Declaration, Machine, Outcome, Service, States, Verb, done};
+use windlass_check::{Check, ClientEvent, Faults, Oracle, Reductions, Report, Violation, check};
 
 #[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[kube(group = "test.windlass.dev", version = "v1", kind = "Order", namespaced)]
@@ -101,6 +101,45 @@ fn what_may_have_happened_is_done_again() {
         );
         assert_eq!(faults_of(&report), [culprit], "{report}");
     }
+}
+
+/// Marks what it has read, of that very version, and calls the bank if that is refused.
+struct Marks;
+
+impl Machine for Marks {
+    type Parent = Order;
+    type State = Only;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.may::<ConfigMap>([Verb::Get, Verb::Patch]);
+    }
+
+    async fn run(&self, _: Only, cx: &Cx<Order>) -> Outcome<Only> {
+        if let Some(read) = cx.get::<ConfigMap>("mark").await? {
+            let metadata = json!({ "resourceVersion": read.metadata.resource_version });
+            let patch = json!({ "metadata": metadata, "data": { "value": "marked" } });
+            if cx.patch::<ConfigMap>("mark", patch).await.is_err() {
+                cx.call(Bank, json!("refused")).await?;
+            }
+        }
+        done()
+    }
+}
+
+#[test]
+fn a_sender_may_get_the_refusal_of_its_own_repeated_write() {
+    let check = check(Marks)
+        .given([order("o", "tea")])
+        .given([map("mark", "")])
+        .service("bank", json!(false), |refused, _| {
+            *refused = json!(true);
+            Ok(json!("noted"))
+        })
+        .faults(Faults::none().duplicates())
+        .sometimes("it is refused", |world| world.service("bank") == Some(&json!(true)));
+    let check = Oracle::ALL.into_iter().fold(check, Check::without);
+    check.assert();
+    check.reductions(Reductions::none()).assert();
 }
 
 #[test]
