@@ -1,17 +1,14 @@
-//! One world, checked in three ways: the verdicts must agree.
+//! One world, explored in three ways: verdicts must agree, and so must all that is reached.
 
 use std::collections::BTreeSet;
 
-use k8s_openapi::api::core::v1::ConfigMap;
-use kube::CustomResourceExt;
-use serde_json::Value;
-use windlass::Controller;
-use windlass_check::engine::{Ended, Options};
-use windlass_check::{Check, Oracle, Reductions, Report, View, Violation};
+use windlass_check::{Check, Reductions, Report};
 
-use crate::machine::{Thing, config_map, thing};
-use crate::naive::{self, BUG};
-use crate::world::{Claim, Rule, World};
+use crate::checked::{check, is_not_renumbered, violated, with_rules};
+use crate::naive::{self, BUG, Explored};
+use crate::record::{Recording, SharedObjects, forbids};
+use crate::visible::{Only, Reached};
+use crate::world::{Rule, World};
 
 /// How a comparison ended.
 pub(crate) enum Compared {
@@ -27,6 +24,8 @@ pub(crate) enum Compared {
 pub(crate) struct Agreement {
     /// How many rules are violated.
     pub(crate) violated: usize,
+    /// Whether code has a bug, so that the checker ends early and verdicts alone are compared.
+    pub(crate) has_bug: bool,
     /// States that were visited naively, with no reductions and with all.
     pub(crate) states: [usize; 3],
 }
@@ -40,88 +39,144 @@ pub(crate) struct Depth {
     pub(crate) all_rules: bool,
 }
 
-/// Checks a world in three ways.
+/// Explores a world in three ways. In some worlds only the rules that hold are kept: the checker explores all of them then,
+/// and need not do so again to record what it reaches.
 pub(crate) fn compare(world: &World, depth: Depth) -> Compared {
-    let Some(naive) = naive::explore(world, depth.most_states) else { return Compared::TooLarge };
-    let mut states = [naive.states, 0, 0];
-    let ways = [("no reductions", Reductions::none()), ("all reductions", Reductions::default())];
+    let objects = SharedObjects::new();
+    let Some(naive) = naive::explore(world, depth.most_states, &objects) else { return Compared::TooLarge };
+    let reached = naive.reached().with_visible_steps(&mut objects.lock());
+    let mut violated = naive.violated();
+    let mut rules = world.rules.clone();
+    if world.keeps_only_rules_that_hold {
+        rules.retain(|rule| !violated.contains(rule.name()));
+        violated.retain(|name| name == BUG);
+    }
     let check = check(world, 10 * depth.most_states);
-    let check = if depth.all_rules { check } else { check.only_first_violation() };
-    for (place, (way, reductions)) in (1..).zip(ways) {
-        let report = check.clone().reductions(reductions).run();
-        states[place] = report.states();
-        match violated(&report) {
-            Ok(violated) if violated == naive.violated => {}
-            Ok(violated)
-                if !depth.all_rules && !violated.is_empty() && violated.is_subset(&naive.violated) => {}
-            other => {
-                let other = other.map_or_else(|why| why, |violated| format!("{violated:?}"));
-                let naive = naive.violated;
-                return Compared::Disagree(format!(
-                    "violated, naively: {naive:?}\nviolated, with {way}: {other}\n\n{world}\n{report}"
-                ));
-            }
+    let mut comparison = Comparison { world, depth, rules, check, naive, violated, reached, objects };
+    let mut states = [comparison.naive.states(), 0, 0];
+    for (place, reductions) in [(1, Reductions::none()), (2, Reductions::default())] {
+        match comparison.with(reductions) {
+            Ok(visited) => states[place] = visited,
+            Err(words) => return Compared::Disagree(format!("{words}\n{world}")),
         }
     }
-    Compared::Agree(Agreement { violated: naive.violated.len(), states })
+    let (violated, has_bug) = (comparison.violated.len(), comparison.naive.has_bug());
+    Compared::Agree(Agreement { violated, has_bug, states })
 }
 
-/// The check of a world, with the rules of the world only.
-fn check(world: &World, most: usize) -> Check {
-    let mut controllers = world.programs.iter().cloned().map(Controller::new);
-    let first = controllers.next().expect("a world has a controller");
-    let check = controllers.fold(Check::new(first), Check::and).crd(&Thing::crd());
-    let given = |check: Check, object: &crate::world::Object| match object.is_parent {
-        true => check.given([thing(object.name, object.value)]),
-        false => check.given([config_map(object.name, object.value)]),
-    };
-    let check = world.given.iter().fold(check, given);
-    let check = world
-        .scripts
-        .iter()
-        .fold(check, |check, script| check.client(script.iter().map(|event| event.for_checker())));
-    let check = world.rules.iter().cloned().fold(check, with_rule);
-    let check = Oracle::ALL.into_iter().fold(check, Check::without);
-    // One thread: these worlds are too small for more to be of use.
-    let options = Options { threads: 1, max_states: most, ..Options::default() };
-    check.workers(world.workers).faults(world.budget.faults()).options(options)
+/// A world, and what the naive explorer says of it.
+struct Comparison<'a> {
+    world: &'a World,
+    depth: Depth,
+    rules: Vec<Rule>,
+    /// The checker's, without rules.
+    check: Check,
+    naive: Explored<'a>,
+    violated: BTreeSet<String>,
+    reached: Reached,
+    objects: SharedObjects,
 }
 
-fn with_rule(check: Check, rule: Rule) -> Check {
-    match rule {
-        Rule::Always(name, claim) => check.always(&name, move |view| holds(&claim, view)),
-        Rule::Eventually(name, claim) => check.eventually(&name, move |view| holds(&claim, view)),
-        Rule::Sometimes(name, claim) => check.sometimes(&name, move |view| holds(&claim, view)),
-        Rule::NeverBetween(name, before, after) => check.never_between(&name, move |step| {
-            Claim::between([&before, &after], &find_in(&step.before), &find_in(&step.after))
-        }),
-    }
+/// What the checker has reached, and with which reductions.
+struct Run {
+    reductions: Reductions,
+    reached: Reached,
+    states: usize,
 }
 
-fn holds(claim: &Claim, view: &View<'_>) -> bool {
-    claim.holds(&find_in(view))
-}
-
-fn find_in(view: &View<'_>) -> impl Fn(&str) -> Option<Value> {
-    |name| view.raw::<ConfigMap>(name).map(|found| (*found).clone())
-}
-
-/// The names of the rules that are violated.
-fn violated(report: &Report) -> Result<BTreeSet<String>, String> {
-    let is_decided = matches!(report.exploration.ended, Ended::Complete | Ended::Violated);
-    if !is_decided || report.notes.iter().any(|note| note.contains("looked at in")) {
-        return Err(format!("not decided ({:?})", report.exploration.ended));
-    }
-    let name = |violation: &Violation| match violation {
-        Violation::Always { property, .. }
-        | Violation::Eventually { property, .. }
-        | Violation::Never { property } => Ok(property.clone()),
-        Violation::Step { message, .. } => {
-            let name = message.split('"').nth(1);
-            name.map(str::to_owned).ok_or_else(|| message.clone())
+impl Comparison<'_> {
+    /// Compares with the checker, and says how many states it visited.
+    fn with(&mut self, reductions: Reductions) -> Result<usize, String> {
+        let recording = Recording::default();
+        let check = with_rules(recording.added_to(self.check.clone(), &self.objects), &self.rules);
+        let check = if self.depth.all_rules { check } else { check.only_first_violation() };
+        let report = check.reductions(reductions).run();
+        self.compare_verdicts(reductions, &report)?;
+        let states = report.states();
+        if self.naive.has_bug() {
+            return Ok(states);
         }
-        Violation::Code { .. } => Ok(BUG.to_owned()),
-        Violation::AtRest { message, .. } => Err(message.clone()),
-    };
-    report.violation.iter().chain(&report.further).map(name).collect()
+        let run = match report.violation.is_none() && !is_not_renumbered(&report) && !self.has_twins() {
+            true => Run { reductions, reached: recording.take(), states },
+            // The checker has ended early, or has begun again with fewer reductions.
+            false => self.explored(reductions),
+        };
+        self.compare_reached(&run)?;
+        Ok(run.states)
+    }
+
+    fn compare_verdicts(&self, reductions: Reductions, report: &Report) -> Result<(), String> {
+        let found = violated(report);
+        let agrees = found.as_ref().is_ok_and(|found| {
+            let is_enough = !self.depth.all_rules && !found.is_empty() && found.is_subset(&self.violated);
+            *found == self.violated || is_enough
+        });
+        if agrees {
+            return Ok(());
+        }
+        let found = found.map_or_else(|why| why, |found| format!("{found:?}"));
+        let naively = &self.violated;
+        Err(format!("violated, naively: {naively:?}\nviolated, with {reductions:?}: {found}\n{report}"))
+    }
+
+    /// Explores all of the world with the checker, with those reductions that it keeps to by itself. A reduction that
+    /// does not fit is found out on the way, when states were reached that are not there.
+    fn explored(&self, reductions: Reductions) -> Run {
+        let (run, report) = self.explored_once(reductions);
+        if is_not_renumbered(&report) {
+            return self.explored(Reductions { versions: false, ..reductions });
+        }
+        if !reductions.symmetry || !self.has_twins() {
+            return run;
+        }
+        // If it makes no difference how many states there are, it was given up, or nothing was merged.
+        let (plain, _) = self.explored_once(Reductions { symmetry: false, ..reductions });
+        if plain.states == run.states { plain } else { run }
+    }
+
+    fn explored_once(&self, reductions: Reductions) -> (Run, Report) {
+        let recording = Recording::default();
+        let report = recording.added_to(self.check.clone(), &self.objects).reductions(reductions).run();
+        (Run { reductions, reached: recording.take(), states: report.states() }, report)
+    }
+
+    /// Whether there are two parents that may change places.
+    fn has_twins(&self) -> bool {
+        self.world.given.iter().filter(|object| object.is_parent).count() == 2
+    }
+
+    /// Without reductions all must be the same, versions and uids included. With reductions, what they leave out is
+    /// left out on both sides. If the world looks the same with its parents in each other's place, what symmetry left
+    /// out is put back; otherwise it must have left out nothing.
+    fn compare_reached(&mut self, run: &Run) -> Result<(), String> {
+        let is_reduced = run.reductions != Reductions::none();
+        let mut objects = self.objects.lock();
+        let mut naive = self.reached.clone();
+        let mut found = run.reached.clone().with_visible_steps(&mut objects);
+        if is_reduced {
+            (naive, found) = (naive.reduced(&mut objects), found.reduced(&mut objects));
+        }
+        if run.reductions.symmetry && self.has_twins() && naive.clone().closed(&mut objects) == naive {
+            found = found.closed(&mut objects);
+        }
+        drop(objects);
+        match (naive.beyond(&found), found.beyond(&naive)) {
+            (None, None) => Ok(()),
+            (Some(only), _) => Err(self.only_naive(only, run, is_reduced)),
+            (None, Some(only)) => Err(self.only_checker(only, run, is_reduced)),
+        }
+    }
+
+    fn only_naive(&mut self, only: Only, run: &Run, is_reduced: bool) -> String {
+        let way = self.naive.way_to(only, is_reduced).unwrap_or_default();
+        let (shown, reductions) = (only.show(&self.objects.lock()), run.reductions);
+        format!("with {reductions:?} the checker never reaches {shown}naively:\n  {}", way.join("\n  "))
+    }
+
+    fn only_checker(&self, only: Only, run: &Run, is_reduced: bool) -> String {
+        let check = forbids(self.check.clone(), only, is_reduced, &self.objects).reductions(run.reductions);
+        let report = check.only_first_violation().run();
+        let (shown, reductions) = (only.show(&self.objects.lock()), run.reductions);
+        format!("only the checker, with {reductions:?}, reaches {shown}{report}")
+    }
 }

@@ -1,204 +1,191 @@
 //! Draws a small world from a seed.
+//!
+//! Each world is about one thing that can go wrong in a checker: an order of steps, a fault, a reduction. Worlds that
+//! are about everything at once are too large for a naive explorer, and most of what they do is of no interest.
 
-use crate::machine::{Fence, Map, Op, Program, Source, Stage, Test};
+use crate::draw_program::{Draft, program};
+use crate::program::PARENTS;
 use crate::random::Random;
 use crate::world::{Budget, Claim, Event, Object, Rule, World};
 
-const VALUES: [&str; 3] = ["0", "1", "2"];
-const MAPS: [Map; 3] = [Map::X, Map::Y, Map::Shared];
-/// The ConfigMaps that machines and clients write.
-const MAP_NAMES: [&str; 3] = ["a-x", "a-y", "shared"];
+pub(crate) const VALUES: [&str; 3] = ["0", "1", "2"];
+const MAP_NAMES: [&str; 3] = ["p-x", "p-y", "shared"];
+
+/// What a world is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Theme {
+    /// The order of what clients and a controller do.
+    Order,
+    /// Code that keeps versions, generations and uids.
+    Numbers,
+    /// A controller that crashes while requests are on their way.
+    Crash,
+    /// Requests and watch events that come twice.
+    Duplicates,
+    /// Requests that come twice, also after a crash.
+    CrashAndDuplicates,
+    /// Several processes.
+    Processes,
+    /// Two parents that are alike.
+    Twins,
+    /// Requests, replies and connections that are lost.
+    Network,
+    /// Watches that break, clocks that jump.
+    WatchesAndClocks,
+    /// Parents that are deleted and made again.
+    Deletion,
+    /// A service beside the API.
+    Service,
+}
+
+const THEMES: [Theme; 11] = [
+    Theme::Order,
+    Theme::Numbers,
+    Theme::Crash,
+    Theme::Duplicates,
+    Theme::CrashAndDuplicates,
+    Theme::Processes,
+    Theme::Twins,
+    Theme::Network,
+    Theme::WatchesAndClocks,
+    Theme::Deletion,
+    Theme::Service,
+];
 
 /// The world of a seed.
 pub(crate) fn world(seed: u64) -> World {
     let random = &mut Random::new(seed);
-    let controllers = if random.percent(10) { 2 } else { 1 };
-    let parents = if controllers == 1 && random.percent(20) { 2 } else { 1 };
-    let programs: Vec<Program> =
-        ["left", "right"].into_iter().take(controllers).map(|name| program(random, name)).collect();
-    let given = given(random, parents);
-    let scripts = scripts(random, parents, controllers);
-    let budget = budget(random, controllers * parents);
-    let names: &[&'static str] = if parents == 2 { &["a-x", "b-x", "a-y", "shared"] } else { &MAP_NAMES };
-    let rules = rules(random, names);
-    World { programs, workers: 1 + usize::from(random.percent(30)), given, scripts, budget, rules }
+    let theme = random.pick(&THEMES);
+    let is_about = |themes: &[Theme]| themes.contains(&theme);
+    let two_controllers = is_about(&[Theme::Processes]) && random.percent(60);
+    let has_service = is_about(&[Theme::Service]) || (is_about(&[Theme::Network]) && random.percent(25));
+    let draft = Draft {
+        most_stages: if is_about(&[Theme::Order, Theme::Numbers]) { 2 } else { 1 },
+        most_parts: if is_about(&[Theme::Order, Theme::Numbers, Theme::Crash]) { 2 } else { 1 },
+        is_light: is_about(&[Theme::Processes]) || (is_about(&[Theme::Twins]) && random.percent(70)),
+        keeps_numbers: is_about(&[Theme::Numbers]),
+        asks_time: is_about(&[Theme::WatchesAndClocks]),
+        calls: has_service,
+        shares: is_about(&[Theme::Processes, Theme::Twins]),
+        cleans_up: is_about(&[Theme::Deletion]) || random.percent(3),
+    };
+    let names = ["left", "right"].into_iter().take(1 + usize::from(two_controllers));
+    let programs = names.map(|name| program(random, name, draft)).collect();
+    let parents = if is_about(&[Theme::Twins]) { 2 } else { 1 };
+    World {
+        programs,
+        replicas: 1 + usize::from(is_about(&[Theme::Processes]) && !two_controllers),
+        workers: 1 + usize::from(random.percent(if parents == 2 { 35 } else { 5 })),
+        given: given(random, parents),
+        scripts: scripts(random, theme, has_service),
+        budget: budget(random, theme),
+        rules: rules(random, parents),
+        keeps_only_rules_that_hold: random.percent(65),
+        has_service,
+    }
 }
 
 fn given(random: &mut Random, parents: usize) -> Vec<Object> {
     let value = random.pick(&VALUES);
     let mut given = Vec::new();
-    for name in ["a", "b"].into_iter().take(parents) {
-        if random.percent(85) {
-            // Parents that are equal but for their names can change places.
-            let value = if random.percent(80) { value } else { random.pick(&VALUES) };
+    for name in PARENTS.into_iter().take(parents) {
+        // Parents that are equal but for their names can change places.
+        if parents == 2 || random.percent(92) {
+            let value = if random.percent(90) { value } else { random.pick(&VALUES) };
             given.push(Object { is_parent: true, name, value });
         }
     }
     for name in MAP_NAMES {
-        if random.percent(if name == "shared" { 45 } else { 15 }) {
+        let chance = match (name, parents) {
+            ("shared", _) => 55,
+            (_, 1) => 20,
+            _ => 0,
+        };
+        if random.percent(chance) {
             given.push(Object { is_parent: false, name, value: random.pick(&VALUES) });
         }
     }
     given
 }
 
-fn scripts(random: &mut Random, parents: usize, controllers: usize) -> Vec<Vec<Event>> {
-    let most = if controllers * parents > 1 { 1 } else { 2 };
-    let mut events: Vec<Event> = (0..random.below(most + 1)).map(|_| event(random, parents)).collect();
-    let apart = random.percent(25) && events.len() > 1;
+fn scripts(random: &mut Random, theme: Theme, has_service: bool) -> Vec<Vec<Event>> {
+    let count = match theme {
+        Theme::Order | Theme::Numbers => 1 + random.below(2),
+        Theme::Deletion => 1 + u64::from(random.percent(40)),
+        Theme::Crash | Theme::Duplicates | Theme::WatchesAndClocks => random.below(2),
+        Theme::Network | Theme::Service => u64::from(random.percent(35)),
+        Theme::CrashAndDuplicates | Theme::Processes | Theme::Twins => u64::from(random.percent(20)),
+    };
+    let mut events: Vec<Event> = (0..count).map(|_| event(random, theme, has_service)).collect();
+    if theme == Theme::Deletion {
+        events[0] = Event::Delete(Object { is_parent: true, name: PARENTS[0], value: "" });
+    }
+    let apart = random.percent(20) && events.len() > 1;
     let second = if apart { events.split_off(1) } else { Vec::new() };
     [events, second].into_iter().filter(|script| !script.is_empty()).collect()
 }
 
-fn event(random: &mut Random, parents: usize) -> Event {
-    let is_parent = random.percent(65);
-    let names: &[&'static str] = match (is_parent, parents) {
-        (true, 1) => &["a"],
-        (true, _) => &["a", "b"],
+fn event(random: &mut Random, theme: Theme, has_service: bool) -> Event {
+    let value = random.pick(&VALUES);
+    if has_service && random.percent(30) {
+        return Event::Put(value);
+    }
+    // What is done to one of two parents that are alike tells them apart.
+    let is_parent = theme != Theme::Twins && random.percent(if theme == Theme::Numbers { 85 } else { 60 });
+    let names: &[&'static str] = match (is_parent, theme) {
+        (true, _) => &PARENTS[..1],
+        (false, Theme::Twins) => &["shared"],
         (false, _) => &MAP_NAMES,
     };
-    let object = Object { is_parent, name: random.pick(names), value: random.pick(&VALUES) };
+    let object = Object { is_parent, name: random.pick(names), value };
     match random.below(10) {
         0..=1 => Event::Create(object),
-        2..=6 => Event::Patch(object),
+        2..=7 => Event::Patch(object),
         _ => Event::Delete(object),
     }
 }
 
-fn budget(random: &mut Random, size: usize) -> Budget {
+fn budget(random: &mut Random, theme: Theme) -> Budget {
     let mut budget = Budget::default();
-    let faults = match random.below(10) {
-        0..=3 => 0,
-        9 if size == 1 => 2,
-        _ => 1,
-    };
-    for _ in 0..faults {
-        match random.below(10) {
-            0..=3 => budget.crashes = 1,
-            4..=5 => budget.duplicates = true,
-            6 => budget.lost_requests = 1,
-            7 => budget.lost_replies = 1,
-            8 => budget.errors = 1,
-            _ => budget.watch_gaps = 1,
-        }
+    match theme {
+        Theme::Crash => budget.crashes = 1,
+        Theme::Duplicates => budget.duplicates = true,
+        Theme::CrashAndDuplicates => (budget.crashes, budget.duplicates) = (1, true),
+        Theme::Network => network_faults(random, &mut budget),
+        Theme::WatchesAndClocks => match random.below(2) {
+            0 => budget.watch_gaps = 1,
+            _ => budget.clock_jumps = 1,
+        },
+        Theme::Service => match random.below(5) {
+            0 => budget.crashes = 1,
+            1 => budget.duplicates = true,
+            2 => budget.lost_replies = 1,
+            3 => budget.partitions = 1,
+            _ => {}
+        },
+        Theme::Processes | Theme::Deletion if random.percent(30) => match random.below(3) {
+            0 => budget.crashes = 1,
+            1 => budget.lost_replies = 1,
+            _ => budget.errors = 1,
+        },
+        Theme::Order | Theme::Numbers | Theme::Processes | Theme::Twins | Theme::Deletion => {}
     }
     budget
 }
 
-/// What a program may still do, so that it has no bug that every run would show.
-struct Drawing<'a> {
-    random: &'a mut Random,
-    /// The outputs that no state has ensured yet: to ensure one twice is a bug.
-    outputs: Vec<Map>,
-    /// Whether the state that is drawn has ensured something: to fail after that is a bug.
-    ensures: bool,
-}
-
-fn program(random: &mut Random, name: &'static str) -> Program {
-    let stages = [1, 1, 1, 2, 3][random.below(5) as usize];
-    let watches_shared = random.percent(20);
-    let mut drawing = Drawing { random, outputs: MAPS.to_vec(), ensures: false };
-    let stages = (0..stages).map(|stage| drawing.stage(stage, stages)).collect();
-    Program { name, stages, watches_shared }
-}
-
-impl Drawing<'_> {
-    fn stage(&mut self, stage: usize, stages: usize) -> Vec<Op> {
-        self.ensures = false;
-        let mut ops = Vec::new();
-        for _ in 0..1 + u64::from(self.random.percent(35)) {
-            self.push(&mut ops, 0);
-        }
-        let end = match self.random.below(10) {
-            0 => Some(Op::Requeue),
-            1 if !self.ensures => Some(Op::Fail),
-            _ => None,
-        };
-        let next = [Stage::Second, Stage::Third].into_iter().take(stages - 1).nth(stage);
-        ops.extend(end.or(next.map(Op::To)));
-        ops
-    }
-
-    /// Adds a step, with the read that it needs.
-    fn push(&mut self, ops: &mut Vec<Op>, depth: u32) {
-        let map = self.random.pick(&MAPS);
-        match self.random.below(14) {
-            0..=3 => self.push_output(ops, map),
-            4 => ops.push(Op::Create(map, self.source(false))),
-            5 => ops.push(Op::Patch(map, self.source(false))),
-            6 => ops.push(Op::Delete(map)),
-            7 => ops.push(Op::Report(Source::ParentValue)),
-            8 => {
-                let one = (map, self.source(false));
-                ops.push(Op::Both([one, (self.random.pick(&MAPS), self.source(false))]));
-            }
-            9 if depth == 0 => {
-                let test = match self.random.below(2) {
-                    0 => Test::ParentIs(self.random.pick(&VALUES)),
-                    _ => Test::AtLeast(1 + self.random.below(2) as usize),
-                };
-                let then = self.branch(depth);
-                ops.push(Op::If(test, then));
-            }
-            _ => self.push_read(ops, map, depth),
-        }
-    }
-
-    fn push_output(&mut self, ops: &mut Vec<Op>, map: Map) {
-        let Some(place) = self.outputs.iter().position(|output| *output == map) else { return };
-        self.outputs.remove(place);
-        self.ensures = true;
-        let fence = [Fence::None, Fence::None, Fence::Forced, Fence::Unchanged, Fence::Absent];
-        ops.push(Op::Ensure(map, self.source(false), self.random.pick(&fence)));
-    }
-
-    /// A read, and something that depends on it.
-    fn push_read(&mut self, ops: &mut Vec<Op>, map: Map, depth: u32) {
-        ops.push(if self.random.percent(50) { Op::Get(map) } else { Op::Cached(map) });
-        match self.random.below(6) {
-            0 => {
-                let versioned = self.random.percent(60);
-                ops.push(Op::Update { value: self.source(true), versioned });
-            }
-            1 => ops.push(Op::PatchRead(self.source(true))),
-            2 => ops.push(Op::DeleteRead),
-            _ if depth == 0 => {
-                let test =
-                    if self.random.percent(50) { Test::Found } else { Test::ReadIs(self.source(false)) };
-                let then = self.branch(depth);
-                ops.push(Op::If(test, then));
-            }
-            _ => ops.push(Op::Update { value: self.source(true), versioned: true }),
-        }
-    }
-
-    fn branch(&mut self, depth: u32) -> Vec<Op> {
-        let mut then = Vec::new();
-        match self.random.below(10) {
-            0 => then.push(Op::Requeue),
-            1 => then.push(Op::Done),
-            2 if !self.ensures => then.push(Op::Fail),
-            3 if !self.ensures => then.push(Op::FailForGood),
-            _ => self.push(&mut then, depth + 1),
-        }
-        then
-    }
-
-    fn source(&mut self, has_read: bool) -> Source {
-        match self.random.below(20) {
-            0..=7 => Source::Is(self.random.pick(&VALUES)),
-            8..=13 => Source::ParentValue,
-            14..=15 => Source::ParentGeneration,
-            16 => Source::ParentVersion,
-            17 => Source::ParentUid,
-            18 if has_read && self.random.percent(30) => Source::ReadVersion,
-            _ if has_read => Source::ReadValue,
-            _ => Source::ParentValue,
-        }
+fn network_faults(random: &mut Random, budget: &mut Budget) {
+    match random.below(6) {
+        0 => budget.lost_requests = 1,
+        1 => budget.lost_replies = 1,
+        2 => budget.errors = 1,
+        3 => budget.partitions = 1,
+        4 => (budget.partitions, budget.reorders) = (1, true),
+        _ => (budget.lost_replies, budget.errors) = (1, 1),
     }
 }
 
-fn rules(random: &mut Random, names: &[&'static str]) -> Vec<Rule> {
+fn rules(random: &mut Random, parents: usize) -> Vec<Rule> {
+    let names: &[&'static str] = if parents == 2 { &["p-x", "q-x", "p-y", "shared"] } else { &MAP_NAMES };
     let mut rules = Vec::new();
     for number in 0..3 + random.below(2) {
         rules.push(match random.below(8) {

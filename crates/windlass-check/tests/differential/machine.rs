@@ -1,4 +1,4 @@
-//! Machines as data: a program per state, and the machine that runs it.
+//! The machine that runs a program, and the objects that it works on.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -8,12 +8,17 @@ use kube::CustomResource;
 use kube::core::ObjectMeta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-use windlass::model::{Propagation, Request, Verb};
+use serde_json::{Value, json};
+use windlass::model::{Propagation, Request, Timestamp, Verb};
 use windlass::{
-    Cx, Declaration, Error, Kind, Machine, MachineStatus, Next, ObjectRef, Outcome, Output, Select, States,
-    secs,
+    CallError, Cx, Declaration, Error, Finalizer, Kind, Machine, MachineStatus, Next, ObjectRef, Outcome,
+    Output, Select, Service, States, secs,
 };
+
+use crate::program::{Call, Fence, MOST, Map, Op, PARENTS, Program, Source, Test};
+
+/// What time it is in a check, in seconds, unless a clock jumps.
+pub(crate) const START: i64 = 1_767_225_600;
 
 /// What parents are made of: one value, to be copied.
 #[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -32,6 +37,31 @@ pub(crate) struct ThingStatus {
     note: Option<String>,
 }
 
+/// An external service that has one value.
+pub(crate) struct Register;
+
+impl Service for Register {
+    const NAME: &'static str = "register";
+    type Request = Value;
+    type Response = String;
+}
+
+/// What the service does with a request: see [`Call`].
+pub(crate) fn respond(state: &mut Value, request: &Value) -> Result<Value, CallError> {
+    if let Some(value) = request.get("put") {
+        *state = value.clone();
+    }
+    if request.get("add").is_some() {
+        *state = next(state.as_str().unwrap_or_default()).into();
+    }
+    Ok(state.clone())
+}
+
+/// Whether a request to the service changes nothing.
+pub(crate) fn is_read(request: &Value) -> bool {
+    request.get("read").is_some()
+}
+
 /// The states of every machine; most programs use the first only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, States)]
 pub(crate) enum Stage {
@@ -43,97 +73,30 @@ pub(crate) enum Stage {
     Third,
 }
 
-/// A machine.
-#[derive(Clone, Debug)]
-pub(crate) struct Program {
-    pub(crate) name: &'static str,
-    /// What each stage does.
-    pub(crate) stages: Vec<Vec<Op>>,
-    /// Whether a change of the shared ConfigMap triggers both parents.
-    pub(crate) watches_shared: bool,
+/// The one state of what happens before a parent goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, States)]
+enum Cleanup {
+    #[state(initial, condition = "CleanedUp")]
+    Only,
 }
 
-/// A ConfigMap, by the parent that is reconciled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Map {
-    /// `a-x` for the parent `a`.
-    X,
-    /// `a-y` for the parent `a`.
-    Y,
-    /// `shared`.
-    Shared,
+/// The machine that runs before a parent goes.
+struct CleanupMachine(Vec<Op>);
+
+/// What a run of a state has learnt.
+#[derive(Default)]
+struct Learnt {
+    read: Option<ConfigMap>,
+    answer: Option<String>,
 }
 
-/// Where a written value comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
-    Is(&'static str),
-    ParentValue,
-    ParentGeneration,
-    ParentVersion,
-    ParentUid,
-    /// The value of the ConfigMap that was read last.
-    ReadValue,
-    /// The resource version of the ConfigMap that was read last.
-    ReadVersion,
-}
-
-/// What must still be so for an output to be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fence {
-    None,
-    Forced,
-    Unchanged,
-    Absent,
-}
-
-/// A condition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Test {
-    /// The last read has found something.
-    Found,
-    /// What it found has this value.
-    ReadIs(Source),
-    /// The parent has this value.
-    ParentIs(&'static str),
-    /// There are so many ConfigMaps, or more.
-    AtLeast(usize),
-}
-
-/// One step of a program.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Op {
-    Get(Map),
-    Cached(Map),
-    If(Test, Vec<Op>),
-    Ensure(Map, Source, Fence),
-    Create(Map, Source),
-    /// Of what was read last: with its resource version, or without.
-    Update {
-        value: Source,
-        versioned: bool,
-    },
-    Patch(Map, Source),
-    /// A patch of what was read last, of that very version.
-    PatchRead(Source),
-    /// What was read last, by its uid.
-    DeleteRead,
-    /// Whatever has the name.
-    Delete(Map),
-    Report(Source),
-    /// Both at the same time: two patches.
-    Both([(Map, Source); 2]),
-    To(Stage),
+/// How a program ends a state.
+enum End {
+    To(usize),
     Done,
     Requeue,
     Fail,
     FailForGood,
-}
-
-/// What a run of a state has read.
-#[derive(Default)]
-struct Register {
-    read: Option<ConfigMap>,
 }
 
 impl Machine for Program {
@@ -151,32 +114,62 @@ impl Machine for Program {
         ]);
         if self.watches_shared {
             declaration.watches::<ConfigMap>(|map| match map.metadata.name.as_deref() {
-                Some("shared") => ["a", "b"].map(|name| ObjectRef::new("default", name)).to_vec(),
+                Some("shared") => PARENTS.map(|name| ObjectRef::new("default", name)).to_vec(),
                 _ => Vec::new(),
             });
         }
     }
 
     async fn run(&self, stage: Stage, cx: &Cx<Thing>) -> Outcome<Stage> {
-        let mut register = Register::default();
         let ops = self.stages.get(stage.index()).map_or(&[][..], Vec::as_slice);
-        let end = run_all(ops, cx, &mut register).await?;
-        Ok(end.unwrap_or(Next::Done))
+        match run_all(ops, cx, &mut Learnt::default()).await? {
+            Some(End::To(1)) => windlass::to(Stage::Second),
+            Some(End::To(_)) => windlass::to(Stage::Third),
+            end => outcome(end),
+        }
+    }
+
+    fn finalizer(&self) -> Option<Finalizer<Thing>> {
+        self.cleanup.clone().map(|ops| Finalizer::new(CleanupMachine(ops)))
     }
 }
 
-type Running<'a> = Pin<Box<dyn Future<Output = Result<Option<Next<Stage>>, Error>> + Send + 'a>>;
+impl Machine for CleanupMachine {
+    type Parent = Thing;
+    type State = Cleanup;
+
+    async fn run(&self, _state: Cleanup, cx: &Cx<Thing>) -> Outcome<Cleanup> {
+        outcome(run_all(&self.0, cx, &mut Learnt::default()).await?)
+    }
+}
+
+fn outcome<S>(end: Option<End>) -> Outcome<S> {
+    match end {
+        None | Some(End::Done | End::To(_)) => Ok(Next::Done),
+        Some(End::Requeue) => windlass::requeue_after(secs(5), "Waiting"),
+        Some(End::Fail) => windlass::fail("Failed", "it failed"),
+        Some(End::FailForGood) => windlass::fail_for_good("Failed", "it failed for good"),
+    }
+}
+
+type Running<'a> = Pin<Box<dyn Future<Output = Result<Option<End>, Error>> + Send + 'a>>;
 
 /// Runs steps until one ends the state.
-fn run_all<'a>(ops: &'a [Op], cx: &'a Cx<Thing>, register: &'a mut Register) -> Running<'a> {
+fn run_all<'a>(ops: &'a [Op], cx: &'a Cx<Thing>, learnt: &'a mut Learnt) -> Running<'a> {
     Box::pin(async move {
         for op in ops {
             let end = match op {
-                Op::If(test, then) if holds(*test, cx, register).await? => {
-                    run_all(then, cx, register).await?
-                }
+                Op::If(test, then) if holds(*test, cx, learnt).await? => run_all(then, cx, learnt).await?,
                 Op::If(..) => None,
-                op => run_one(op, cx, register).await?,
+                Op::To(stage) => Some(End::To(*stage)),
+                Op::Done => Some(End::Done),
+                Op::Requeue => Some(End::Requeue),
+                Op::Fail => Some(End::Fail),
+                Op::FailForGood => Some(End::FailForGood),
+                op => {
+                    run_one(op, cx, learnt).await?;
+                    None
+                }
             };
             if end.is_some() {
                 return Ok(end);
@@ -186,29 +179,22 @@ fn run_all<'a>(ops: &'a [Op], cx: &'a Cx<Thing>, register: &'a mut Register) -> 
     })
 }
 
-async fn run_one(op: &Op, cx: &Cx<Thing>, register: &mut Register) -> Result<Option<Next<Stage>>, Error> {
-    let value = |source: &Source| value_of(*source, cx, register);
+async fn run_one(op: &Op, cx: &Cx<Thing>, learnt: &mut Learnt) -> Result<(), Error> {
+    let value = |source: &Source| value_of(*source, cx, learnt);
     match op {
-        Op::Get(map) => register.read = cx.get::<ConfigMap>(&name_of(*map, cx)).await?,
-        Op::Cached(map) => register.read = cx.cached::<ConfigMap>(&name_of(*map, cx)).await?,
-        Op::Ensure(map, source, fence) => {
-            let output = Output::from(config_map(&name_of(*map, cx), &value(source)));
-            cx.ensure(match fence {
-                Fence::None => output,
-                Fence::Forced => output.forced(),
-                Fence::Unchanged => output.fenced(),
-                Fence::Absent => output.only_if_absent(),
-            });
-        }
+        Op::Get(map) => learnt.read = cx.get::<ConfigMap>(&name_of(*map, cx)).await?,
+        Op::Cached(map) => learnt.read = cx.cached::<ConfigMap>(&name_of(*map, cx)).await?,
+        Op::Pause => drop(cx.list::<ConfigMap>(Select::all()).await?),
+        Op::Ensure(map, source, fence) => ensure(*map, &value(source), *fence, cx, learnt),
         Op::Create(map, source) => drop(cx.create(&config_map(&name_of(*map, cx), &value(source))).await?),
         Op::Update { value: source, versioned } => {
             let value = value(source);
-            if let Some(mut read) = register.read.clone() {
+            if let Some(mut read) = learnt.read.clone() {
                 read.data = Some(data(&value));
                 if !versioned {
                     read.metadata.resource_version = None;
                 }
-                register.read = Some(cx.update(&read).await?);
+                learnt.read = Some(cx.update(&read).await?);
             }
         }
         Op::Patch(map, source) => {
@@ -217,15 +203,15 @@ async fn run_one(op: &Op, cx: &Cx<Thing>, register: &mut Register) -> Result<Opt
         }
         Op::PatchRead(source) => {
             let value = value(source);
-            if let Some(read) = &register.read {
+            if let Some(read) = &learnt.read {
                 let metadata = json!({ "resourceVersion": read.metadata.resource_version });
                 let patch = json!({ "metadata": metadata, "data": data(&value) });
                 let name = read.metadata.name.clone().unwrap_or_default();
-                register.read = Some(cx.patch::<ConfigMap>(&name, patch).await?);
+                learnt.read = Some(cx.patch::<ConfigMap>(&name, patch).await?);
             }
         }
         Op::DeleteRead => {
-            if let Some(read) = register.read.take() {
+            if let Some(read) = learnt.read.take() {
                 cx.delete(&read).await?;
             }
         }
@@ -245,41 +231,69 @@ async fn run_one(op: &Op, cx: &Cx<Thing>, register: &mut Register) -> Result<Opt
                 patched?;
             }
         }
-        Op::To(stage) => return Ok(Some(Next::To(*stage))),
-        Op::Done => return Ok(Some(Next::Done)),
-        Op::Requeue => return windlass::requeue_after(secs(5), "Waiting").map(Some),
-        Op::Fail => return windlass::fail("Failed", "it failed").map(Some),
-        Op::FailForGood => return windlass::fail_for_good("Failed", "it failed for good").map(Some),
-        Op::If(..) => unreachable!("run_all takes the branches"),
+        Op::Call(call) => {
+            let request = match call {
+                Call::Read => json!({ "read": true }),
+                Call::Put(source) => json!({ "put": value(source) }),
+                Call::Add => json!({ "add": true }),
+            };
+            learnt.answer = Some(cx.call(Register, request).await?);
+        }
+        Op::If(..) | Op::To(_) | Op::Done | Op::Requeue | Op::Fail | Op::FailForGood => {
+            unreachable!("run_all takes branches and ends")
+        }
     }
-    Ok(None)
+    Ok(())
 }
 
-async fn holds(test: Test, cx: &Cx<Thing>, register: &Register) -> Result<bool, Error> {
+fn ensure(map: Map, value: &str, fence: Fence, cx: &Cx<Thing>, learnt: &Learnt) {
+    let output = Output::from(config_map(&name_of(map, cx), value));
+    match (fence, &learnt.read) {
+        (Fence::None, _) => cx.ensure(output),
+        (Fence::Forced, _) => cx.ensure(output.forced()),
+        (Fence::Unchanged, _) => cx.ensure(output.fenced()),
+        (Fence::Absent, _) => cx.ensure(output.only_if_absent()),
+        (Fence::SinceRead, Some(read)) => cx.ensure(output.forced().if_unchanged_since(read)),
+        (Fence::SinceRead, None) => {}
+    }
+}
+
+async fn holds(test: Test, cx: &Cx<Thing>, learnt: &Learnt) -> Result<bool, Error> {
     Ok(match test {
-        Test::Found => register.read.is_some(),
+        Test::Found => learnt.read.is_some(),
+        Test::Missing => learnt.read.is_none(),
         Test::ReadIs(source) => {
-            register.read.is_some()
-                && value_of(Source::ReadValue, cx, register) == value_of(source, cx, register)
+            learnt.read.is_some() && value_of(Source::ReadValue, cx, learnt) == value_of(source, cx, learnt)
         }
         Test::ParentIs(value) => cx.parent().spec.value == value,
         Test::AtLeast(count) => cx.list::<ConfigMap>(Select::all()).await?.len() >= count,
+        Test::ClockAhead => cx.now().await > Timestamp::from_unix_seconds(START),
+        Test::AnswerIs(value) => learnt.answer.as_deref() == Some(value),
     })
 }
 
-fn value_of(source: Source, cx: &Cx<Thing>, register: &Register) -> String {
+fn value_of(source: Source, cx: &Cx<Thing>, learnt: &Learnt) -> String {
     let parent = &cx.parent().metadata;
-    let read = register.read.as_ref();
+    let read = learnt.read.as_ref();
+    let read_value = || read.and_then(|read| read.data.as_ref()?.get("value").cloned());
     let value = match source {
         Source::Is(value) => Some(value.to_owned()),
+        Source::ParentName => Some(cx.name().to_owned()),
         Source::ParentValue => Some(cx.parent().spec.value.clone()),
         Source::ParentGeneration => parent.generation.map(|generation| generation.to_string()),
         Source::ParentVersion => parent.resource_version.clone(),
         Source::ParentUid => parent.uid.clone(),
-        Source::ReadValue => read.and_then(|read| read.data.as_ref()?.get("value").cloned()),
+        Source::ReadValue => read_value(),
+        Source::Next => Some(next(&read_value().unwrap_or_default())),
         Source::ReadVersion => read.and_then(|read| read.metadata.resource_version.clone()),
+        Source::Answer => learnt.answer.clone(),
     };
     value.unwrap_or_default()
+}
+
+/// One more, up to [`MOST`]; what is no number counts as none.
+fn next(value: &str) -> String {
+    value.parse().map_or(0, |value: u32| value.saturating_add(1).min(MOST)).to_string()
 }
 
 fn name_of(map: Map, cx: &Cx<Thing>) -> String {

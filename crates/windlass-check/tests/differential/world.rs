@@ -1,26 +1,37 @@
 //! A world to be checked, as data: machines, objects, clients, faults and rules.
 
 use std::fmt;
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::{Value, json};
 use windlass::model::{Key, PatchKind, Propagation, Request, Verb, object};
-use windlass::{Kind, to_value};
+use windlass::{Ask, Kind, Service, Shortcut, to_value};
 use windlass_check::{ClientEvent, Faults};
 
-use crate::machine::{Program, Thing, config_map, thing};
+use crate::machine::{Register, Thing, config_map, thing};
+use crate::program::Program;
+
+/// How far a clock jumps, in seconds.
+pub(crate) const JUMP: u64 = 3600;
 
 /// Everything that the explorers are given.
 #[derive(Clone, Debug)]
 pub(crate) struct World {
     pub(crate) programs: Vec<Program>,
+    /// How many processes each has.
+    pub(crate) replicas: usize,
     /// How many objects each process reconciles at the same time.
     pub(crate) workers: usize,
     /// The objects that are there from the start.
     pub(crate) given: Vec<Object>,
+    /// Whether there is a service.
+    pub(crate) has_service: bool,
     pub(crate) scripts: Vec<Vec<Event>>,
     pub(crate) budget: Budget,
     pub(crate) rules: Vec<Rule>,
+    /// Whether the rules that are violated are left out.
+    pub(crate) keeps_only_rules_that_hold: bool,
 }
 
 /// An object: its kind, its name and its value.
@@ -37,6 +48,8 @@ pub(crate) enum Event {
     Create(Object),
     Patch(Object),
     Delete(Object),
+    /// The service takes this value.
+    Put(&'static str),
 }
 
 /// What may go wrong, and how often.
@@ -47,7 +60,10 @@ pub(crate) struct Budget {
     pub(crate) lost_replies: u8,
     pub(crate) errors: u8,
     pub(crate) watch_gaps: u8,
+    pub(crate) partitions: u8,
+    pub(crate) clock_jumps: u8,
     pub(crate) duplicates: bool,
+    pub(crate) reorders: bool,
 }
 
 /// A property: its name says of which kind it is.
@@ -56,8 +72,7 @@ pub(crate) enum Rule {
     Always(String, Claim),
     Eventually(String, Claim),
     Sometimes(String, Claim),
-    /// No step leads from where the first holds to where the second begins to hold. Of a step that changes nothing
-    /// this is never true, so it makes no difference which of those are looked at.
+    /// No step that changes something leads from where the first holds to where the second does.
     NeverBetween(String, Claim, Claim),
 }
 
@@ -87,12 +102,6 @@ impl Rule {
 }
 
 impl Claim {
-    /// Whether a step leads from where one claim holds to where another begins to.
-    pub(crate) fn between(claims: [&Claim; 2], before: Find<'_>, after: Find<'_>) -> bool {
-        let [from, to] = claims;
-        from.holds(before) && !to.holds(before) && to.holds(after)
-    }
-
     /// Whether it holds.
     pub(crate) fn holds(&self, find: Find<'_>) -> bool {
         match self {
@@ -116,8 +125,11 @@ impl Budget {
             .lost_requests(self.lost_requests)
             .lost_replies(self.lost_replies)
             .errors(self.errors)
-            .watch_gaps(self.watch_gaps);
-        if self.duplicates { faults.duplicates() } else { faults }
+            .watch_gaps(self.watch_gaps)
+            .partitions(self.partitions)
+            .clock_jumps(self.clock_jumps, Duration::from_secs(JUMP));
+        let faults = if self.duplicates { faults.duplicates() } else { faults };
+        if self.reorders { faults.reorders() } else { faults }
     }
 }
 
@@ -154,25 +166,31 @@ impl Event {
             Event::Patch(it) => ClientEvent::patch::<ConfigMap>(it.name, it.patch()),
             Event::Delete(it) if it.is_parent => ClientEvent::delete::<Thing>(it.name),
             Event::Delete(it) => ClientEvent::delete::<ConfigMap>(it.name),
+            Event::Put(value) => ClientEvent::call(Register, &json!({ "put": value })),
         }
     }
 
-    /// The request that it is.
-    pub(crate) fn request(self) -> Request {
-        let (Event::Create(it) | Event::Patch(it) | Event::Delete(it)) = self;
-        let kind = if it.is_parent { Thing::kind_info() } else { ConfigMap::kind_info() };
-        let named = |verb| Request::new(verb, kind.resource).in_namespace("default").named(it.name);
-        match self {
+    /// What it asks for.
+    pub(crate) fn ask(self) -> Ask {
+        let named = |verb, it: Object| {
+            let kind = if it.is_parent { Thing::kind_info() } else { ConfigMap::kind_info() };
+            Request::new(verb, kind.resource).in_namespace("default").named(it.name)
+        };
+        let request = match self {
             Event::Create(it) => it.creation(),
             Event::Patch(it) => {
-                named(Verb::Patch(PatchKind::Merge)).with_body(it.patch()).as_manager("client")
+                named(Verb::Patch(PatchKind::Merge), it).with_body(it.patch()).as_manager("client")
             }
-            Event::Delete(_) => {
-                let mut request = named(Verb::Delete);
+            Event::Delete(it) => {
+                let mut request = named(Verb::Delete, it);
                 request.options.propagation = Some(Propagation::Background);
                 request
             }
-        }
+            Event::Put(value) => {
+                return Ask::Call { service: Register::NAME.to_owned(), request: json!({ "put": value }) };
+            }
+        };
+        Ask::Api { request: Box::new(request), shortcut: Shortcut::None }
     }
 }
 
@@ -190,8 +208,10 @@ impl fmt::Display for World {
             for (number, stage) in program.stages.iter().enumerate() {
                 writeln!(f, "  stage {number}: {stage:?}")?;
             }
+            program.cleanup.iter().try_for_each(|ops| writeln!(f, "  cleanup: {ops:?}"))?;
         }
-        writeln!(f, "workers: {}", self.workers)?;
+        let service = if self.has_service { "with" } else { "without" };
+        writeln!(f, "workers: {}, replicas: {}, {service} service", self.workers, self.replicas)?;
         self.given.iter().try_for_each(|object| writeln!(f, "given: {object:?}"))?;
         self.scripts.iter().try_for_each(|script| writeln!(f, "client: {script:?}"))?;
         writeln!(f, "faults: {}", self.budget.faults())?;

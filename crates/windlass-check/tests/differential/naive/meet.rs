@@ -1,15 +1,16 @@
-//! What requests do to the cluster, and whom a change concerns.
+//! What requests do to the cluster and to the service, and whom a change concerns.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 use windlass::model::{Change, Request, Store, definitions, gc, namespaces, protection};
-use windlass::{Answer, Ask, ObjectRef};
+use windlass::{Answer, Ask, ObjectRef, Shortcut};
 
 use super::Explorer;
 use super::reconcile::Point;
 use super::state::{Known, Past, Snapshot, State};
+use crate::machine::respond;
 
 /// What pure functions have returned: the API, the cluster's own controllers, and reconciles.
 #[derive(Default)]
@@ -27,13 +28,13 @@ pub(super) struct Effect {
 }
 
 impl Explorer<'_> {
-    /// What a request does to a cluster.
+    /// What a request to the API does to a cluster.
     pub(super) fn effect(&mut self, cluster: &Snapshot, ask: &Known<Ask>) -> Rc<Effect> {
         let key = (cluster.clone(), ask.clone());
         if let Some(known) = self.memory.effects.get(&key) {
             return known.clone();
         }
-        let Ask::Api { request, .. } = &**ask else { panic!("these worlds have no services: {ask:?}") };
+        let Ask::Api { request, .. } = &**ask else { panic!("no request to the API: {ask:?}") };
         let effect = cluster.handle(request);
         let after = if effect.changes.is_empty() {
             cluster.clone()
@@ -48,8 +49,14 @@ impl Explorer<'_> {
         effect
     }
 
-    /// A request reaches the database: what it changes is seen by all from now on, and watches will show it.
+    /// A request arrives: what it changes is seen by all from now on, and watches will show it.
     pub(super) fn meet(&mut self, state: &mut State, ask: &Known<Ask>) -> Known<Answer> {
+        if let Ask::Call { request, .. } = &**ask {
+            let mut after = (*state.service).clone();
+            let answer = respond(&mut after, request);
+            state.service = Known::new(after);
+            return Known::new(Answer::Call(answer));
+        }
         let effect = self.effect(&state.cluster, ask);
         state.cluster = effect.after.clone();
         for (process, controller) in state.processes.iter_mut().zip(&self.controllers) {
@@ -87,10 +94,7 @@ impl Explorer<'_> {
 }
 
 /// A request that no cache may answer.
-pub(super) fn sent(request: Request) -> Known<Ask> {
-    Known::new(Ask::Api {
-        request: Box::new(request),
-        shortcut: windlass::Shortcut::None,
-        detail: windlass::Detail::Whole,
-    })
+fn sent(request: Request) -> Known<Ask> {
+    let request = Box::new(request);
+    Known::new(Ask::Api { request, shortcut: Shortcut::None, detail: windlass::Detail::Whole })
 }

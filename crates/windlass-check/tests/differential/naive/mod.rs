@@ -9,34 +9,40 @@ mod reconcile;
 mod state;
 mod steps;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 
 use kube::CustomResourceExt;
 use rustc_hash::FxHashMap;
-use serde_json::Value;
+use serde_json::{Value, json};
 use windlass::Controller;
 use windlass::model::{Cluster, Store, Timestamp};
 
-use crate::machine::Thing;
+use crate::machine::{START, Thing};
+use crate::record::SharedObjects;
+use crate::visible::{Only, Reached, Seen};
 use crate::world::{Claim, Rule, World, config_map_key};
 use meet::Memory;
-use state::{Snapshot, State};
+use state::{Known, Snapshot, State};
+use steps::Steps;
 
 /// The name of what is wrong with code that has a bug of its own.
 pub(crate) const BUG: &str = "code";
 
-/// What was found.
-#[derive(Clone, Debug)]
-pub(crate) struct Explored {
-    /// The names of all rules that are violated.
-    pub(crate) violated: BTreeSet<String>,
-    pub(crate) states: usize,
+/// An exploration that is complete.
+pub(crate) struct Explored<'a> {
+    explorer: Explorer<'a>,
+    states: Vec<Rc<State>>,
+    /// What is seen of each state.
+    seen: Vec<Seen>,
+    successors: Vec<Vec<Successor>>,
+    ends: Vec<usize>,
+    objects: SharedObjects,
 }
 
 /// Explores a world; `None` if it has more states than this.
 #[expect(clippy::mutable_key_type, reason = "what a cluster remembers for speed is no part of its value")]
-pub(crate) fn explore(world: &World, most: usize) -> Option<Explored> {
+pub(crate) fn explore<'a>(world: &'a World, most: usize, objects: &SharedObjects) -> Option<Explored<'a>> {
     let mut explorer = Explorer::new(world);
     let first = Rc::new(explorer.initial());
     let mut numbers = FxHashMap::from_iter([(first.clone(), 0)]);
@@ -44,15 +50,15 @@ pub(crate) fn explore(world: &World, most: usize) -> Option<Explored> {
     let mut successors: Vec<Vec<Successor>> = Vec::new();
     while successors.len() < states.len() {
         let state = states[successors.len()].clone();
-        let mut steps = Vec::new();
+        let mut steps = Steps::default();
         explorer.steps(&state, &mut steps);
-        let found = steps.into_iter().map(|(is_fault, next)| {
-            let next = Rc::new(next);
+        let found = steps.all.into_iter().map(|step| {
+            let next = Rc::new(step.next);
             let number = *numbers.entry(next.clone()).or_insert(states.len());
             if number == states.len() {
                 states.push(next);
             }
-            Successor { number, is_fault }
+            Successor { number, is_fault: step.is_fault }
         });
         let found: Vec<Successor> = found.collect();
         successors.push(found);
@@ -60,9 +66,127 @@ pub(crate) fn explore(world: &World, most: usize) -> Option<Explored> {
             return None;
         }
     }
-    let mut violated = violated(world, &states, &successors);
-    violated.extend(explorer.has_bug.then(|| BUG.to_owned()));
-    Some(Explored { violated, states: states.len() })
+    let seen = states.iter().map(|state| see(state, world, objects)).collect();
+    let ends = ends::ends(&successors);
+    Some(Explored { explorer, states, seen, successors, ends, objects: objects.clone() })
+}
+
+impl Explored<'_> {
+    /// How many states there are.
+    pub(crate) fn states(&self) -> usize {
+        self.states.len()
+    }
+
+    /// Whether some code has a bug.
+    pub(crate) fn has_bug(&self) -> bool {
+        self.explorer.has_bug
+    }
+
+    /// Everything that a property can see somewhere.
+    pub(crate) fn reached(&self) -> Reached {
+        Reached {
+            states: self.seen.iter().copied().collect(),
+            steps: self.steps().map(|(from, to)| (self.seen[from], self.seen[to])).collect(),
+            ends: self.ends.iter().map(|end| self.seen[*end]).collect(),
+        }
+    }
+
+    /// The names of all rules that are violated.
+    pub(crate) fn violated(&self) -> BTreeSet<String> {
+        let rules = self.explorer.world.rules.iter().filter(|rule| self.is_violated(rule));
+        let bug = self.has_bug().then(|| BUG.to_owned());
+        rules.map(|rule| rule.name().to_owned()).chain(bug).collect()
+    }
+
+    fn is_violated(&self, rule: &Rule) -> bool {
+        let holds = |claim: &Claim, state: usize| claim.holds(&find_in(&self.states[state]));
+        let mut all = 0..self.states.len();
+        match rule {
+            Rule::Always(_, claim) => !all.all(|state| holds(claim, state)),
+            Rule::Sometimes(_, claim) => !all.any(|state| holds(claim, state)),
+            Rule::Eventually(_, claim) => !self.ends.iter().all(|state| holds(claim, *state)),
+            Rule::NeverBetween(_, before, after) => {
+                let mut steps = self.steps().filter(|(from, to)| self.is_change(*from, *to));
+                steps.any(|(from, to)| holds(before, from) && holds(after, to))
+            }
+        }
+    }
+
+    /// Whether a property sees more of a step than the numbers of versions and generations.
+    fn is_change(&self, from: usize, to: usize) -> bool {
+        let mut objects = self.objects.lock();
+        self.seen[from] != self.seen[to]
+            && objects.without_numbers(self.seen[from]) != objects.without_numbers(self.seen[to])
+    }
+
+    fn steps(&self) -> impl Iterator<Item = (usize, usize)> {
+        (0..self.states.len())
+            .flat_map(|from| self.successors[from].iter().map(move |step| (from, step.number)))
+    }
+
+    /// The shortest way to something that was reached, in words; `None` if it was not.
+    pub(crate) fn way_to(&mut self, only: Only, is_reduced: bool) -> Option<Vec<String>> {
+        let (from, to) = self.find(only, is_reduced)?;
+        let mut words = self.way_to_state(from);
+        words.extend(to.map(|to| self.words(from, to)));
+        Some(words)
+    }
+
+    /// The first state of this kind; or the first step, by the state before and the state after.
+    fn find(&self, only: Only, is_reduced: bool) -> Option<(usize, Option<usize>)> {
+        let mut objects = self.objects.lock();
+        let mut as_compared = |seen| objects.as_compared(seen, is_reduced);
+        let mut is = |states: &[usize]| {
+            let seen: Vec<Seen> = states.iter().map(|state| self.seen[*state]).collect();
+            only.is(&seen, &mut as_compared)
+        };
+        match only {
+            Only::State(_) => (0..self.states.len()).find(|state| is(&[*state])).map(|state| (state, None)),
+            Only::End(_) => self.ends.iter().find(|state| is(&[**state])).map(|state| (*state, None)),
+            Only::Step(..) => {
+                self.steps().find(|(from, to)| is(&[*from, *to])).map(|(from, to)| (from, Some(to)))
+            }
+        }
+    }
+
+    fn way_to_state(&mut self, state: usize) -> Vec<String> {
+        let mut before = vec![None; self.states.len()];
+        let mut queue = VecDeque::from([0]);
+        while let Some(from) = queue.pop_front() {
+            for step in &self.successors[from] {
+                if step.number != 0 && before[step.number].is_none() {
+                    before[step.number] = Some(from);
+                    queue.push_back(step.number);
+                }
+            }
+        }
+        let mut way = vec![state];
+        while let Some(from) = before[way[way.len() - 1]] {
+            way.push(from);
+        }
+        way.reverse();
+        way.windows(2).map(|pair| self.words(pair[0], pair[1])).collect()
+    }
+
+    /// A step in words.
+    fn words(&mut self, from: usize, to: usize) -> String {
+        let mut steps = Steps { in_words: true, ..Steps::default() };
+        let state = self.states[from].clone();
+        self.explorer.steps(&state, &mut steps);
+        let step = steps.all.into_iter().find(|step| step.next == *self.states[to]);
+        step.expect("the same steps are possible again").words
+    }
+}
+
+thread_local! {
+    /// A cluster in which there can be parents. All worlds begin with one.
+    static EMPTY: Cluster = {
+        let mut cluster = Cluster::new();
+        cluster.set_now(Timestamp::from_unix_seconds(START));
+        let definition = serde_json::to_value(Thing::crd()).expect("a definition serializes");
+        cluster.install_crd(&definition).expect("the definition is right");
+        cluster
+    };
 }
 
 /// A step to another state.
@@ -75,6 +199,7 @@ struct Successor {
 /// What does not change while a world is explored, and what was learnt.
 struct Explorer<'a> {
     world: &'a World,
+    /// One per process.
     controllers: Vec<Controller>,
     memory: Memory,
     has_bug: bool,
@@ -82,15 +207,13 @@ struct Explorer<'a> {
 
 impl<'a> Explorer<'a> {
     fn new(world: &'a World) -> Self {
-        let controllers = world.programs.iter().cloned().map(Controller::new).collect();
+        let controllers = world.programs.iter().cloned().map(Controller::new);
+        let controllers = controllers.flat_map(|controller| vec![controller; world.replicas]).collect();
         Explorer { world, controllers, memory: Memory::default(), has_bug: false }
     }
 
     fn initial(&self) -> State {
-        let mut cluster = Cluster::new();
-        cluster.set_now(Timestamp::from_unix_seconds(1_000_000_000));
-        let definition = serde_json::to_value(Thing::crd()).expect("a definition serializes");
-        cluster.install_crd(&definition).expect("the definition is right");
+        let mut cluster = EMPTY.with(Cluster::clone);
         for object in &self.world.given {
             let response = cluster.request(&object.creation());
             assert!(response.failure().is_none(), "a given object was refused: {response:?}");
@@ -103,34 +226,19 @@ impl<'a> Explorer<'a> {
         State {
             processes: processes.collect(),
             cluster,
+            service: Known::new(json!("0")),
             late: Vec::new(),
             copies: Vec::new(),
             left: self.world.budget,
+            cuts: BTreeSet::new(),
             scripts: vec![0; self.world.scripts.len()],
         }
     }
 }
 
-/// The rules that do not hold.
-fn violated(world: &World, states: &[Rc<State>], successors: &[Vec<Successor>]) -> BTreeSet<String> {
-    let ends = ends::ends(successors);
-    let is_violated = |rule: &Rule| match rule {
-        Rule::Always(_, claim) => !states.iter().all(|state| holds(claim, state)),
-        Rule::Sometimes(_, claim) => !states.iter().any(|state| holds(claim, state)),
-        Rule::Eventually(_, claim) => !ends.iter().all(|state| holds(claim, &states[*state])),
-        Rule::NeverBetween(_, before, after) => {
-            let mut steps = (0..states.len())
-                .flat_map(|from| successors[from].iter().map(move |successor| (from, successor.number)));
-            steps.any(|(from, to)| {
-                Claim::between([before, after], &find_in(&states[from]), &find_in(&states[to]))
-            })
-        }
-    };
-    world.rules.iter().filter(|rule| is_violated(rule)).map(|rule| rule.name().to_owned()).collect()
-}
-
-fn holds(claim: &Claim, state: &State) -> bool {
-    claim.holds(&find_in(state))
+fn see(state: &State, world: &World, objects: &SharedObjects) -> Seen {
+    let service = world.has_service.then_some(&*state.service);
+    objects.lock().seen(|key| state.cluster.store().get(key), service)
 }
 
 fn find_in(state: &State) -> impl Fn(&str) -> Option<Value> {

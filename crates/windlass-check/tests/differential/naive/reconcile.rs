@@ -7,6 +7,7 @@ use windlass::{Answer, Ask, ObjectRef, Step, Verdict};
 
 use super::Explorer;
 use super::state::{Known, Message, Past, Reconcile, Slot, State};
+use crate::world::JUMP;
 
 /// Where a reconcile has got to.
 pub(super) enum Point {
@@ -98,9 +99,13 @@ fn answered(slots: Vec<Slot>) -> Vec<(Known<Ask>, Known<Answer>)> {
 
 fn slot(state: &State, sender: usize, ask: &Known<Ask>, past: &Past) -> Slot {
     let (answer, decided_on) = match &**ask {
-        Ask::Now => (Some(Known::new(Answer::Now(state.cluster.now()))), None),
+        Ask::Now => {
+            let jumped = i64::from(state.processes[sender].skew) * JUMP as i64;
+            (Some(Known::new(Answer::Now(state.cluster.now().plus_seconds(jumped)))), None)
+        }
         Ask::Api { request, .. } => (None, decided_on(request, past)),
-        Ask::Call { .. } | Ask::Random { .. } => panic!("no machine here asks for this: {ask:?}"),
+        Ask::Call { .. } => (None, None),
+        Ask::Random { .. } => panic!("no machine here asks for this: {ask:?}"),
     };
     let message = Message { sender, ask: ask.clone(), decided_on };
     Slot { message, delivered: false, replies: Vec::new(), answer }

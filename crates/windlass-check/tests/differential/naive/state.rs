@@ -6,23 +6,36 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use rustc_hash::FxHasher;
+use serde_json::Value;
 use windlass::model::Cluster;
 use windlass::{Answer, Ask, ObjectRef};
 
+use crate::machine::is_read;
 use crate::world::Budget;
 
 /// The whole world at one moment.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct State {
     pub(super) cluster: Snapshot,
+    /// The state of the service.
+    pub(super) service: Known<Value>,
     pub(super) processes: Vec<Process>,
     /// Requests of processes that have crashed since: each arrives at some later time.
     pub(super) late: Vec<Message>,
     /// Requests that have arrived and may arrive once more. None is there twice.
     pub(super) copies: Vec<Message>,
     pub(super) left: Budget,
+    /// Which processes cannot reach which peers.
+    pub(super) cuts: BTreeSet<(usize, Peer)>,
     /// How far each script has got.
     pub(super) scripts: Vec<usize>,
+}
+
+/// Whom a process speaks to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Peer {
+    Api,
+    Service,
 }
 
 /// A controller process.
@@ -36,6 +49,8 @@ pub(super) struct Process {
     pub(super) queue: Vec<ObjectRef>,
     /// Sorted by target.
     pub(super) active: Vec<Reconcile>,
+    /// How often its clock has jumped forward, less how often back.
+    pub(super) skew: i8,
 }
 
 /// A reconcile that waits for answers.
@@ -67,6 +82,24 @@ pub(super) struct Message {
     pub(super) ask: Known<Ask>,
     /// The uid that the object had when the sender last saw it, if the request does not say it itself.
     pub(super) decided_on: Option<String>,
+}
+
+impl Message {
+    /// Whom it is for.
+    pub(super) fn peer(&self) -> Peer {
+        match &*self.ask {
+            Ask::Call { .. } => Peer::Service,
+            _ => Peer::Api,
+        }
+    }
+
+    /// Whether it can change anything where it arrives.
+    pub(super) fn has_effect(&self) -> bool {
+        match &*self.ask {
+            Ask::Call { request, .. } => !is_read(request),
+            ask => ask.has_effect(),
+        }
+    }
 }
 
 /// A value with its hash, so that large ones are hashed once.

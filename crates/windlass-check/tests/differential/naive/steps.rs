@@ -1,18 +1,45 @@
 //! All steps from a state.
 
 use windlass::model::{Reason, Response, Status};
-use windlass::{Answer, Ask, ObjectRef, Shortcut};
+use windlass::{Answer, Ask, CallError, ObjectRef, Service, Shortcut};
 
 use super::Explorer;
-use super::meet::sent;
 use super::reconcile::Place;
-use super::state::{Known, Message, Process, Slot, State, add, add_once};
+use super::state::{Known, Message, Peer, Process, Slot, State, add, add_once};
+use crate::machine::Register;
 
-/// Steps: whether each is a fault, and what it leads to.
-type Steps = Vec<(bool, State)>;
+/// All steps from a state.
+#[derive(Default)]
+pub(super) struct Steps {
+    pub(super) all: Vec<Step>,
+    /// Whether the steps are told in words.
+    pub(super) in_words: bool,
+}
 
-const FAULT: bool = true;
-const FAIR: bool = false;
+/// A step.
+pub(super) struct Step {
+    pub(super) is_fault: bool,
+    pub(super) next: State,
+    /// In words, if they are wanted.
+    pub(super) words: String,
+}
+
+impl Steps {
+    /// What must happen sooner or later.
+    fn fair(&mut self, next: State, words: impl FnOnce() -> String) {
+        self.push(false, next, words);
+    }
+
+    /// What may happen or not.
+    fn fault(&mut self, next: State, words: impl FnOnce() -> String) {
+        self.push(true, next, words);
+    }
+
+    fn push(&mut self, is_fault: bool, next: State, words: impl FnOnce() -> String) {
+        let words = if self.in_words { words() } else { String::new() };
+        self.all.push(Step { is_fault, next, words });
+    }
+}
 
 impl Explorer<'_> {
     /// Adds all steps from a state.
@@ -25,25 +52,40 @@ impl Explorer<'_> {
                     let at = Place { process, active, slot: number };
                     match slot.answer {
                         Some(_) => {}
+                        None if state.cuts.contains(&(process, slot.message.peer())) => {
+                            self.timeout_step(state, at, slot, steps);
+                        }
                         None if slot.delivered => self.steps_of_delivered(state, at, slot, steps),
                         None => self.steps_of_sent(state, at, slot, steps),
                     }
                 }
             }
             self.crash_step(state, process, steps);
+            self.clock_steps(state, process, steps);
+            self.partition_steps(state, process, steps);
         }
         self.client_steps(state, steps);
         self.network_steps(state, steps);
         for ask in self.collections(&state.cluster).iter() {
             let mut next = state.clone();
             self.meet(&mut next, ask);
-            steps.push((FAIR, next));
+            steps.fair(next, || format!("the cluster: {}", shown(ask)));
         }
     }
 
     /// Watch events, repeated ones, timers, and a watch that begins again.
     fn watch_steps(&mut self, state: &State, process: usize, steps: &mut Steps) {
         let now = &state.processes[process];
+        for parent in &now.timers {
+            let mut next = state.clone();
+            let after = &mut next.processes[process];
+            after.timers.remove(parent);
+            enqueue(after, parent);
+            steps.fair(next, || format!("{process}: the timer of {parent} goes off"));
+        }
+        if state.cuts.contains(&(process, Peer::Api)) {
+            return;
+        }
         for parent in &now.fresh {
             let mut next = state.clone();
             let after = &mut next.processes[process];
@@ -52,25 +94,18 @@ impl Explorer<'_> {
                 after.observed.insert(parent.clone());
             }
             enqueue(after, parent);
-            steps.push((FAIR, next));
-        }
-        for parent in &now.timers {
-            let mut next = state.clone();
-            let after = &mut next.processes[process];
-            after.timers.remove(parent);
-            enqueue(after, parent);
-            steps.push((FAIR, next));
+            steps.fair(next, || format!("{process}: the watch shows {parent}"));
         }
         for parent in &now.observed {
             let mut next = state.clone();
             enqueue(&mut next.processes[process], parent);
-            steps.push((FAULT, next));
+            steps.fault(next, || format!("{process}: the watch shows {parent} again"));
         }
         if state.left.watch_gaps > 0 {
             let mut next = state.clone();
             next.left.watch_gaps -= 1;
             next.processes[process].fresh = self.listed(&state.cluster, process);
-            steps.push((FAULT, next));
+            steps.fault(next, || format!("{process}: the watch begins again"));
         }
     }
 
@@ -85,55 +120,75 @@ impl Explorer<'_> {
             let mut next = state.clone();
             let target = next.processes[process].queue.remove(place);
             self.go_on(&mut next, process, target, Vec::new());
-            steps.push((FAIR, next));
+            steps.fair(next, || format!("{process}: the reconcile of {} starts", queue[place]));
         }
     }
 
     /// A request that has not arrived: it arrives, is lost, or is answered with an error.
     fn steps_of_sent(&mut self, state: &State, at: Place, slot: &Slot, steps: &mut Steps) {
+        let what = || format!("{}: {}", at.process, shown(&slot.message.ask));
         if state.left.lost_requests > 0 {
             let mut next = state.clone();
             next.left.lost_requests -= 1;
-            self.receive(&mut next, at, timeout());
-            steps.push((FAULT, next));
+            self.receive(&mut next, at, timeout(&slot.message));
+            steps.fault(next, || what() + " is lost");
         }
         if state.left.errors > 0 {
             let mut next = state.clone();
             next.left.errors -= 1;
-            self.receive(&mut next, at, failure(503, Reason::ServiceUnavailable, "not now"));
-            steps.push((FAULT, next));
+            self.receive(&mut next, at, unavailable(&slot.message));
+            steps.fault(next, || what() + " is answered with 503");
         }
         let mut next = state.clone();
-        let effect = self.effect(&state.cluster, &slot.message.ask);
-        let is_read = !slot.message.ask.has_effect();
-        if is_read || (shortcut(slot) == Shortcut::SkipIfUnchanged && effect.changes.is_empty()) {
-            self.receive(&mut next, at, effect.answer.clone());
+        if !slot.message.has_effect() || self.is_skipped(state, slot) {
+            let answer = self.meet(&mut next, &slot.message.ask);
+            self.receive(&mut next, at, answer);
         } else {
             self.answer(&mut next, at, &slot.message);
             self.keep_copy(&mut next, &slot.message);
         }
-        steps.push((FAIR, next));
+        steps.fair(next, || what() + " arrives");
+    }
+
+    /// Whether a write is never sent, because the cache shows that it would change nothing.
+    fn is_skipped(&mut self, state: &State, slot: &Slot) -> bool {
+        matches!(&*slot.message.ask, Ask::Api { shortcut: Shortcut::SkipIfUnchanged, .. })
+            && self.effect(&state.cluster, &slot.message.ask).changes.is_empty()
     }
 
     /// A write that has arrived: its answer does, or is lost; or the write arrives again.
     fn steps_of_delivered(&mut self, state: &State, at: Place, slot: &Slot, steps: &mut Steps) {
+        let what = || format!("{}: {}", at.process, shown(&slot.message.ask));
         for reply in &slot.replies {
             let mut next = state.clone();
             self.receive(&mut next, at, reply.clone());
-            steps.push((FAIR, next));
+            steps.fair(next, || what() + " is answered");
         }
         if state.left.lost_replies > 0 {
             let mut next = state.clone();
             next.left.lost_replies -= 1;
-            self.receive(&mut next, at, timeout());
-            steps.push((FAULT, next));
+            self.receive(&mut next, at, timeout(&slot.message));
+            steps.fault(next, || what() + ": the answer is lost");
         }
         if state.copies.contains(&slot.message) {
             let mut next = state.clone();
             next.copies.retain(|copy| *copy != slot.message);
             self.answer(&mut next, at, &slot.message);
-            steps.push((FAULT, next));
+            steps.fault(next, || what() + " arrives again, and is answered again");
         }
+    }
+
+    /// What cannot get through, or whose answer cannot: its sender gives up. (That goes for what a cache would answer,
+    /// too: a cache that cannot follow any more is not modelled.) If messages can be reordered, a write that was sent and
+    /// not delivered is still on its way.
+    fn timeout_step(&mut self, state: &State, at: Place, slot: &Slot, steps: &mut Steps) {
+        let mut next = state.clone();
+        let was_sent = !slot.delivered && slot.message.has_effect() && !self.is_skipped(state, slot);
+        if was_sent && state.left.reorders {
+            add(&mut next.late, slot.message.clone());
+        }
+        self.receive(&mut next, at, timeout(&slot.message));
+        steps.fair(next, || format!("{}: {} times out", at.process, shown(&slot.message.ask)));
     }
 
     /// A write takes effect, and its answer is on its way back.
@@ -152,18 +207,46 @@ impl Explorer<'_> {
         let mut next = state.clone();
         next.left.crashes -= 1;
         let slots = state.processes[process].active.iter().flat_map(|reconcile| &reconcile.slots);
-        for slot in slots.filter(|slot| !slot.delivered && slot.message.ask.has_effect()) {
-            let changes = !self.effect(&state.cluster, &slot.message.ask).changes.is_empty();
-            if changes || shortcut(slot) == Shortcut::None {
+        for slot in slots.filter(|slot| !slot.delivered && slot.message.has_effect()) {
+            if !self.is_skipped(state, slot) {
                 add(&mut next.late, slot.message.clone());
             }
         }
         next.processes[process] = Process {
             fresh: self.listed(&state.cluster, process),
             observed: state.processes[process].observed.clone(),
+            // The clock is that of the machine, which goes on.
+            skew: state.processes[process].skew,
             ..Process::default()
         };
-        steps.push((FAULT, next));
+        steps.fault(next, || format!("{process}: crashes"));
+    }
+
+    fn clock_steps(&mut self, state: &State, process: usize, steps: &mut Steps) {
+        if state.left.clock_jumps == 0 {
+            return;
+        }
+        for jump in [1, -1] {
+            let mut next = state.clone();
+            next.left.clock_jumps -= 1;
+            next.processes[process].skew += jump;
+            steps.fault(next, || format!("{process}: the clock jumps by {jump}"));
+        }
+    }
+
+    /// A process and a peer cannot reach each other any more, or can again.
+    fn partition_steps(&mut self, state: &State, process: usize, steps: &mut Steps) {
+        let peers = [Some(Peer::Api), self.world.has_service.then_some(Peer::Service)];
+        for peer in peers.into_iter().flatten() {
+            let mut next = state.clone();
+            if next.cuts.remove(&(process, peer)) {
+                steps.fair(next, || format!("{process}: can reach {peer:?} again"));
+            } else if state.left.partitions > 0 {
+                next.left.partitions -= 1;
+                next.cuts.insert((process, peer));
+                steps.fault(next, || format!("{process}: is cut off from {peer:?}"));
+            }
+        }
     }
 
     fn client_steps(&mut self, state: &State, steps: &mut Steps) {
@@ -171,26 +254,27 @@ impl Explorer<'_> {
             if let Some(event) = events.get(state.scripts[script]) {
                 let mut next = state.clone();
                 next.scripts[script] += 1;
-                self.meet(&mut next, &sent(event.request()));
-                steps.push((FAIR, next));
+                self.meet(&mut next, &Known::new(event.ask()));
+                steps.fair(next, || format!("client {script}: {event:?}"));
             }
         }
     }
 
     /// Requests that are late arrive; requests that have arrived do so again.
     fn network_steps(&mut self, state: &State, steps: &mut Steps) {
-        for (index, message) in state.late.iter().enumerate() {
+        let gets_through = |message: &Message| !state.cuts.contains(&(message.sender, message.peer()));
+        for (index, message) in state.late.iter().enumerate().filter(|(_, message)| gets_through(message)) {
             let mut next = state.clone();
             next.late.remove(index);
             self.meet(&mut next, &message.ask);
             self.keep_copy(&mut next, message);
-            steps.push((FAIR, next));
+            steps.fair(next, || format!("{}: {} arrives late", message.sender, shown(&message.ask)));
         }
-        for (index, message) in state.copies.iter().enumerate() {
+        for (index, message) in state.copies.iter().enumerate().filter(|(_, message)| gets_through(message)) {
             let mut next = state.clone();
             next.copies.remove(index);
             self.meet(&mut next, &message.ask);
-            steps.push((FAULT, next));
+            steps.fault(next, || format!("{}: {} arrives again", message.sender, shown(&message.ask)));
         }
     }
 
@@ -207,18 +291,36 @@ fn enqueue(process: &mut Process, parent: &ObjectRef) {
     }
 }
 
-fn shortcut(slot: &Slot) -> Shortcut {
-    match &*slot.message.ask {
-        Ask::Api { shortcut, .. } => *shortcut,
-        _ => Shortcut::None,
+/// What a sender gets whose request or reply is lost.
+fn timeout(message: &Message) -> Known<Answer> {
+    Known::new(match message.peer() {
+        Peer::Service => Answer::Call(Err(CallError::Timeout { service: Register::NAME.to_owned() })),
+        Peer::Api => {
+            let text = "no answer in time: whether the request had an effect is not known";
+            Answer::Api(Response::status(Status::failure(504, Reason::Timeout, text)))
+        }
+    })
+}
+
+/// What a sender gets whose peer is not available just now.
+fn unavailable(message: &Message) -> Known<Answer> {
+    let text = "the server is currently unable to handle the request";
+    Known::new(match message.peer() {
+        Peer::Service => {
+            let (service, message) = (Register::NAME.to_owned(), text.to_owned());
+            Answer::Call(Err(CallError::Unavailable { service, message }))
+        }
+        Peer::Api => Answer::Api(Response::status(Status::failure(503, Reason::ServiceUnavailable, text))),
+    })
+}
+
+fn shown(ask: &Ask) -> String {
+    match ask {
+        Ask::Api { request, .. } => {
+            let name = request.name.as_deref().unwrap_or_default();
+            let body = request.body.as_ref().map(ToString::to_string).unwrap_or_default();
+            format!("{:?} {} {name} {body}", request.verb, request.resource.plural)
+        }
+        other => format!("{other:?}"),
     }
-}
-
-/// What a sender is told whose request or reply is lost.
-fn timeout() -> Known<Answer> {
-    failure(504, Reason::Timeout, "no answer in time")
-}
-
-fn failure(code: u16, reason: Reason, message: &str) -> Known<Answer> {
-    Known::new(Answer::Api(Response::status(Status::failure(code, reason, message))))
 }

@@ -1,0 +1,339 @@
+//! What properties see of a state, and the sets of it that two explorers are compared by.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use rustc_hash::FxHashMap;
+use serde_json::Value;
+use windlass::Kind;
+use windlass::model::{Key, object};
+
+use crate::machine::Thing;
+use crate::program::PARENTS;
+
+/// The objects that these worlds can have, and the service.
+const THINGS: [&str; 2] = PARENTS;
+const MAPS: [&str; 5] = ["p-x", "p-y", "q-x", "q-y", "shared"];
+const SERVICE: usize = THINGS.len() + MAPS.len();
+const PLACES: usize = SERVICE + 1;
+/// What takes the place of what when the parents change theirs.
+const EXCHANGED: [usize; PLACES] = [1, 0, 4, 5, 2, 3, 6, 7];
+
+/// What is seen of a state: the number of each object, 0 where there is none, and of the state of the service.
+pub(crate) type Seen = [u32; PLACES];
+
+/// All objects that any explorer of a world has seen.
+pub(crate) struct Objects {
+    keys: Vec<Key>,
+    values: Vec<Arc<Value>>,
+    numbers: FxHashMap<Arc<Value>, u32>,
+    /// By address. The objects are kept, so no other comes to the same address.
+    addresses: FxHashMap<usize, u32>,
+    kept: Vec<Arc<Value>>,
+    without_numbers: BTreeMap<u32, u32>,
+    without_uids: BTreeMap<u32, u32>,
+    exchanged: BTreeMap<u32, u32>,
+}
+
+impl Objects {
+    pub(crate) fn new() -> Self {
+        Objects {
+            keys: keys(),
+            values: vec![Arc::new(Value::Null)],
+            numbers: FxHashMap::default(),
+            addresses: FxHashMap::default(),
+            kept: Vec::new(),
+            without_numbers: BTreeMap::new(),
+            without_uids: BTreeMap::new(),
+            exchanged: BTreeMap::new(),
+        }
+    }
+
+    /// What is seen where objects are found like this.
+    pub(crate) fn seen(
+        &mut self,
+        find: impl Fn(&Key) -> Option<Arc<Value>>,
+        service: Option<&Value>,
+    ) -> Seen {
+        let mut seen = Seen::default();
+        for place in 0..SERVICE {
+            seen[place] = find(&self.keys[place]).map_or(0, |found| self.number_of_shared(found));
+        }
+        seen[SERVICE] = service.map_or(0, |state| self.number(Arc::new(state.clone())));
+        seen
+    }
+
+    fn number_of_shared(&mut self, value: Arc<Value>) -> u32 {
+        let address = Arc::as_ptr(&value) as usize;
+        if let Some(known) = self.addresses.get(&address) {
+            return *known;
+        }
+        let number = self.number(value.clone());
+        self.addresses.insert(address, number);
+        self.kept.push(value);
+        number
+    }
+
+    fn number(&mut self, value: Arc<Value>) -> u32 {
+        let next = u32::try_from(self.values.len()).expect("these worlds have few objects");
+        let number = *self.numbers.entry(value.clone()).or_insert(next);
+        if number == next {
+            self.values.push(value);
+        }
+        number
+    }
+
+    fn value(&self, number: u32) -> &Value {
+        &self.values[number as usize]
+    }
+
+    /// The same without what only counts writes: a step that changes nothing else is no step to a rule on steps.
+    pub(crate) fn without_numbers(&mut self, seen: Seen) -> Seen {
+        seen.map(|number| {
+            if let Some(known) = self.without_numbers.get(&number) {
+                return *known;
+            }
+            let mut value = self.value(number).clone();
+            forget_numbers(&mut value);
+            let after = if number == 0 { 0 } else { self.number(Arc::new(value)) };
+            self.without_numbers.insert(number, after);
+            after
+        })
+    }
+
+    /// The same without versions, generations and uids, which renumbering makes others.
+    fn reduced(&mut self, seen: Seen) -> Seen {
+        let seen = self.without_numbers(seen);
+        seen.map(|number| {
+            if let Some(known) = self.without_uids.get(&number) {
+                return *known;
+            }
+            let value = change_texts(self.value(number), &without_uids);
+            let after = if number == 0 { 0 } else { self.number(Arc::new(value)) };
+            self.without_uids.insert(number, after);
+            after
+        })
+    }
+
+    /// The same with the parents in each other's place.
+    fn exchanged(&mut self, seen: Seen) -> Seen {
+        let mut after = Seen::default();
+        for (place, number) in seen.into_iter().enumerate() {
+            let known = self.exchanged.get(&number).copied();
+            after[EXCHANGED[place]] = known.unwrap_or_else(|| {
+                let value = change_texts(self.value(number), &exchange_names);
+                let other = if number == 0 { 0 } else { self.number(Arc::new(value)) };
+                self.exchanged.insert(number, other);
+                other
+            });
+        }
+        after
+    }
+
+    /// In words, an object per line.
+    pub(crate) fn show(&self, seen: &Seen) -> String {
+        let mut text = String::new();
+        let names =
+            self.keys.iter().map(|key| format!("{} {}", key.plural, key.name)).chain(["service".to_owned()]);
+        for (name, number) in names.zip(seen) {
+            if *number != 0 {
+                let mut value = self.value(*number).clone();
+                object::remove_meta(&mut value, "managedFields");
+                writeln!(text, "  {name}: {value}").expect("a string takes all");
+            }
+        }
+        text
+    }
+}
+
+/// What an explorer has reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Reached {
+    pub(crate) states: BTreeSet<Seen>,
+    /// What is seen before and after each step that changes something of it.
+    pub(crate) steps: BTreeSet<(Seen, Seen)>,
+    /// Where fair runs stay for ever.
+    pub(crate) ends: BTreeSet<Seen>,
+}
+
+/// Something that only one of two explorers has reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Only {
+    State(Seen),
+    Step(Seen, Seen),
+    End(Seen),
+}
+
+impl Reached {
+    /// The same without the steps that change nothing but numbers.
+    pub(crate) fn with_visible_steps(mut self, objects: &mut Objects) -> Self {
+        self.steps
+            .retain(|(before, after)| objects.without_numbers(*before) != objects.without_numbers(*after));
+        self
+    }
+
+    /// What remains of it under the reductions.
+    ///
+    /// Renumbering merges states that differ in versions, generations and uids only, so these are left out. Partial
+    /// order leaves out orders of steps of which one changes nothing that is seen, so of what is seen nothing.
+    pub(crate) fn reduced(&self, objects: &mut Objects) -> Self {
+        let steps =
+            self.steps.iter().map(|(before, after)| (objects.reduced(*before), objects.reduced(*after)));
+        let steps = steps.filter(|(before, after)| before != after).collect();
+        let states = self.states.iter().map(|seen| objects.reduced(*seen)).collect();
+        let ends = self.ends.iter().map(|seen| objects.reduced(*seen)).collect();
+        Reached { states, steps, ends }
+    }
+
+    /// With the parents in each other's place, too: symmetry visits one of two states that differ in nothing else.
+    pub(crate) fn closed(mut self, objects: &mut Objects) -> Self {
+        let mirrored: Vec<Seen> = self.states.iter().map(|seen| objects.exchanged(*seen)).collect();
+        self.states.extend(mirrored);
+        let mirrored: Vec<Seen> = self.ends.iter().map(|seen| objects.exchanged(*seen)).collect();
+        self.ends.extend(mirrored);
+        let mirrored: Vec<(Seen, Seen)> = self
+            .steps
+            .iter()
+            .map(|(before, after)| (objects.exchanged(*before), objects.exchanged(*after)))
+            .collect();
+        self.steps.extend(mirrored);
+        self
+    }
+
+    /// The first that is here and not there: states before steps, and those before ends.
+    pub(crate) fn beyond(&self, other: &Reached) -> Option<Only> {
+        let state = self.states.difference(&other.states).next().map(|seen| Only::State(*seen));
+        let step = || {
+            let step = self.steps.difference(&other.steps).next();
+            step.map(|(before, after)| Only::Step(*before, *after))
+        };
+        let end = || self.ends.difference(&other.ends).next().map(|seen| Only::End(*seen));
+        state.or_else(step).or_else(end)
+    }
+}
+
+impl Only {
+    /// Whether it is what this becomes under a change of what is seen.
+    pub(crate) fn is(&self, states: &[Seen], mut change: impl FnMut(Seen) -> Seen) -> bool {
+        match self {
+            Only::State(seen) | Only::End(seen) => states.last().is_some_and(|last| change(*last) == *seen),
+            Only::Step(before, after) => match states {
+                [.., from, to] => change(*from) == *before && change(*to) == *after,
+                _ => false,
+            },
+        }
+    }
+
+    pub(crate) fn show(&self, objects: &Objects) -> String {
+        match self {
+            Only::State(seen) => format!("the state\n{}", objects.show(seen)),
+            Only::Step(before, after) => {
+                format!("the step from\n{} to\n{}", objects.show(before), objects.show(after))
+            }
+            Only::End(seen) => format!("the end\n{}", objects.show(seen)),
+        }
+    }
+}
+
+impl Objects {
+    /// What a state looks like to an explorer with or without reductions.
+    pub(crate) fn as_compared(&mut self, seen: Seen, is_reduced: bool) -> Seen {
+        if is_reduced { self.reduced(seen) } else { seen }
+    }
+}
+
+fn keys() -> Vec<Key> {
+    let things = THINGS.map(|name| key::<Thing>(name));
+    things.into_iter().chain(MAPS.map(|name| key::<ConfigMap>(name))).collect()
+}
+
+fn key<K: Kind>(name: &str) -> Key {
+    let resource = K::kind_info().resource;
+    Key::new(&resource.group, &resource.plural, "default", name)
+}
+
+fn forget_numbers(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|name, _| {
+                !["resourceVersion", "generation", "observedGeneration"].contains(&name.as_str())
+            });
+            fields.values_mut().for_each(forget_numbers);
+        }
+        Value::Array(items) => items.iter_mut().for_each(forget_numbers),
+        _ => {}
+    }
+}
+
+fn change_texts(value: &Value, change: &dyn Fn(&str) -> String) -> Value {
+    match value {
+        Value::String(text) => Value::String(change(text)),
+        Value::Array(items) => items.iter().map(|item| change_texts(item, change)).collect(),
+        Value::Object(fields) => {
+            fields.iter().map(|(name, field)| (change(name), change_texts(field, change))).collect()
+        }
+        other => other.clone(),
+    }
+}
+
+/// A text with every uid in it replaced by one word.
+fn without_uids(text: &str) -> String {
+    const SHAPE: &str = "hhhhhhhh-hhhh-hhhh-hhhh-hhhhhhhhhhhh";
+    let is_uid = |part: &str| {
+        part.len() == SHAPE.len()
+            && part.chars().zip(SHAPE.chars()).all(|(letter, shape)| match shape {
+                '-' => letter == '-',
+                _ => letter.is_ascii_hexdigit(),
+            })
+    };
+    let (mut after, mut rest) = (String::new(), text);
+    while let Some(letter) = rest.chars().next() {
+        match rest.split_at_checked(SHAPE.len()) {
+            Some((uid, more)) if is_uid(uid) => {
+                after.push_str("(uid)");
+                rest = more;
+            }
+            _ => {
+                after.push(letter);
+                rest = &rest[letter.len_utf8()..];
+            }
+        }
+    }
+    after
+}
+
+/// A text with the names of the parents exchanged where they stand as whole words.
+fn exchange_names(text: &str) -> String {
+    let [one, other] = PARENTS;
+    let exchange = |word: &str| match word {
+        _ if word == one => other.to_owned(),
+        _ if word == other => one.to_owned(),
+        _ => word.to_owned(),
+    };
+    let parts = text.split_inclusive(|letter: char| !letter.is_ascii_alphanumeric());
+    parts
+        .map(|part| {
+            let word = part.trim_end_matches(|letter: char| !letter.is_ascii_alphanumeric());
+            exchange(word) + &part[word.len()..]
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_exchanged_as_whole_words() {
+        assert_eq!(exchange_names("p-x of q, not pq: default.p"), "q-x of p, not pq: default.q");
+    }
+
+    #[test]
+    fn uids_are_found_anywhere_in_a_text() {
+        let uid = "01234567-89ab-cdef-0123-456789abcdef";
+        assert_eq!(without_uids(&format!("not {uid}, é")), "not (uid), é");
+        assert_eq!(without_uids("0123"), "0123");
+    }
+}
