@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use serde_json::Value;
 use windlass::recording::difference;
@@ -67,21 +68,16 @@ pub(crate) struct Settled {
 impl Settled {
     /// What may differ from one end to the other by the rules is left out.
     pub(crate) fn new(cluster: &Cluster, services: &ServiceStates, rules: &Rules) -> Self {
-        let without = |mut value: Value| {
-            rules.may_differ.iter().for_each(|pointer| remove(&mut value, pointer));
-            value
-        };
-        // The names of pods are made up: what the workload controllers made is left out.
-        let objects = cluster.store().all().filter(|(_, found)| !workloads::is_made_by_cluster(found));
-        let objects = objects.map(|(key, found)| {
-            let mut found = (*found).clone();
-            workloads::without_bookkeeping(&key, &mut found);
-            forget_history(&mut found);
-            (show::object_name(&key), without(found))
-        });
+        let objects = settled_objects(cluster.store().all(), &rules.may_differ);
         let services = services.iter().filter(|(name, _)| !rules.services_may_differ.contains(name));
-        let services = services.map(|(name, state)| (name.clone(), without(state.clone())));
-        Settled { objects: objects.collect(), services: services.collect() }
+        let services =
+            services.map(|(name, state)| (name.clone(), without(state.clone(), &rules.may_differ)));
+        Settled { objects, services: services.collect() }
+    }
+
+    /// The objects, by their names.
+    pub(crate) fn objects(&self) -> &BTreeMap<String, Value> {
+        &self.objects
     }
 
     /// What differs in another end, as a diff.
@@ -102,6 +98,27 @@ impl fmt::Display for Settled {
         let lines: Vec<String> = self.objects.values().map(Value::to_string).collect();
         f.write_str(&lines.join("\n"))
     }
+}
+
+/// Objects by their names, without what says only how often and when they were written, and without some fields.
+pub(crate) fn settled_objects(
+    objects: impl Iterator<Item = (Key, Arc<Value>)>,
+    may_differ: &[String],
+) -> BTreeMap<String, Value> {
+    // The names of pods are made up: what the workload controllers made is left out.
+    let objects = objects.filter(|(_, found)| !workloads::is_made_by_cluster(found));
+    let objects = objects.map(|(key, found)| {
+        let mut found = (*found).clone();
+        workloads::without_bookkeeping(&key, &mut found);
+        forget_history(&mut found);
+        (show::object_name(&key), without(found, may_differ))
+    });
+    objects.collect()
+}
+
+fn without(mut value: Value, pointers: &[String]) -> Value {
+    pointers.iter().for_each(|pointer| remove(&mut value, pointer));
+    value
 }
 
 /// Removes what a JSON pointer leads to.

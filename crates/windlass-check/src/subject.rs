@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
+use serde_json::Value;
 use windlass::{Ask, Bug, Shortcut, Verdict};
 
 use crate::action::{Action, KINDS};
@@ -79,6 +80,12 @@ impl Subject {
         ends.sort();
         ends.dedup();
         ends
+    }
+
+    /// The objects of each of these.
+    pub(crate) fn settled(&self) -> Vec<BTreeMap<String, Value>> {
+        let ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        ends.iter().map(|end| end.objects().clone()).collect()
     }
 
     /// The clients' scripts that can wait for ever, in words.

@@ -40,5 +40,6 @@ pub use exploration::{Ended, Exploration, Memory, Violation};
 pub use explore::explore;
 pub use model::{Model, Next, Property, PropertyKind};
 pub use options::{Fairness, Options, Progress, TellProgress};
+pub(crate) use random::Random;
 pub use scheduler::Scheduler;
 pub use simulate::{Simulation, SimulationOptions, simulate};

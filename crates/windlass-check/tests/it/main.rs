@@ -9,6 +9,7 @@ mod properties;
 mod reductions;
 mod regressions;
 mod renumbering;
+mod schedules;
 mod services;
 mod staleness;
 mod steps;

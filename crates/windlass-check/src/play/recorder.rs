@@ -1,0 +1,173 @@
+//! Follows a run of the world, and notes what of it can be seen from outside.
+
+use windlass::{Answer, Ask, Shortcut};
+use windlass_model::Request;
+
+use crate::action::{Action, Place};
+use crate::engine::Model;
+use crate::subject::Subject;
+use crate::world::{CLUSTER, HOSTS, MenuSlot, Move, NETWORK, Step, Words};
+
+use super::{End, Event, Schedule};
+
+/// A run under way.
+pub(super) struct Recorder<'a> {
+    subject: &'a mut Subject,
+    state: Words,
+    events: Vec<Event>,
+}
+
+impl<'a> Recorder<'a> {
+    pub(super) fn new(subject: &'a mut Subject) -> Self {
+        let state = subject.world.initial();
+        Recorder { subject, state, events: Vec::new() }
+    }
+
+    /// Everything that can happen now.
+    pub(super) fn moves(&mut self) -> Vec<Move> {
+        let mut moves = Vec::new();
+        self.subject.actions(&self.state, &mut moves);
+        moves
+    }
+
+    /// What an action is called in traces.
+    pub(super) fn name(&mut self, next: &Move) -> String {
+        self.subject.describe(&self.state, next).action
+    }
+
+    /// Takes a step.
+    pub(super) fn take(&mut self, next: &Move) {
+        let after = self.subject.world.perform(&self.state, next.action);
+        let event = self.event(next.action, &after);
+        self.events.extend(event);
+        self.state = self.subject.world.make(&self.state, next).0;
+    }
+
+    /// What the run has come to.
+    pub(super) fn finish(mut self) -> Schedule {
+        let at_rest = self.moves().iter().all(|next| next.action.fault().is_some());
+        let parts = self.subject.world.parts();
+        let reached = End::of_cluster(parts.database.cluster(self.state[CLUSTER]));
+        drop(parts);
+        Schedule { events: self.events, reached, at_rest }
+    }
+
+    /// What is seen of an action.
+    fn event(&mut self, action: Action, after: &Step) -> Option<Event> {
+        Some(match action {
+            Action::Client { script } => Event::Client { script: script.into() },
+            Action::Deliver { place, .. } => self.delivery(place, after),
+            Action::DeliverAgain { place } => {
+                self.at(place, |process, request| Event::DeliverAgain { process, request })
+            }
+            Action::Reply { place, reply } => {
+                let code = self.code(place, reply);
+                self.at(place, |process, request| Event::Reply { process, request, code })
+            }
+            Action::Late { index } => {
+                let message = self.subject.world.network(self.state[NETWORK]).late[usize::from(index)];
+                self.of_message(message, |process, request| Event::Late { process, request })
+            }
+            Action::Duplicate { index } => {
+                let message = self.subject.world.network(self.state[NETWORK]).copies[usize::from(index)];
+                self.of_message(message, |process, request| Event::Duplicate { process, request })
+            }
+            Action::Crash { controller, .. } => {
+                Event::Crash { process: controller.into(), sent: self.left_behind(after) }
+            }
+            Action::LoseRequest { place } | Action::Error { place }
+                if self.slot(place).shortcut == Shortcut::Cache =>
+            {
+                Event::Other("a failure of a read that a cache answers")
+            }
+            Action::LoseRequest { place } => {
+                self.at(place, |process, request| Event::LoseRequest { process, request })
+            }
+            Action::LoseReply { place } => {
+                self.at(place, |process, request| Event::LoseReply { process, request })
+            }
+            Action::Error { place } => self.at(place, |process, request| Event::Error { process, request }),
+            Action::Gap { controller, .. } => Event::BreakWatch { process: controller.into() },
+            Action::Cut { .. } | Action::Heal { .. } | Action::Timeout { .. } => Event::Other("a partition"),
+            Action::ClockJump { .. } => Event::Other("a jump of a clock"),
+            // The cluster's own controllers, queues, caches and random values need no help.
+            Action::Notify { .. }
+            | Action::NotifyAgain { .. }
+            | Action::Timer { .. }
+            | Action::Start { .. }
+            | Action::Collect { .. }
+            | Action::Advance { .. }
+            | Action::Draw { .. } => return None,
+        })
+    }
+
+    /// A request that reaches its destination, unless the process answers it from its cache.
+    fn delivery(&mut self, place: Place, after: &Step) -> Event {
+        let slot = self.slot(place);
+        let is_sent = if slot.effect {
+            let host = after.state[HOSTS + place.process()];
+            let slots = &self.subject.world.menu(host).slots;
+            slots.iter().any(|it| (it.active, it.slot) == (place.active, place.slot) && it.delivered)
+        } else {
+            slot.shortcut == Shortcut::None
+        };
+        match is_sent {
+            true => self.at(place, |process, request| Event::Deliver { process, request }),
+            false => Event::Read { process: place.process() },
+        }
+    }
+
+    /// The writes that a crash leaves on the network.
+    fn left_behind(&mut self, after: &Step) -> Vec<Request> {
+        let mut before = self.subject.world.network(self.state[NETWORK]).late.clone();
+        let late = self.subject.world.network(after.state[NETWORK]).late.clone();
+        let is_new = |message: &u32| match before.iter().position(|known| known == message) {
+            Some(known) => {
+                before.swap_remove(known);
+                false
+            }
+            None => true,
+        };
+        let sent: Vec<u32> = late.into_iter().filter(is_new).collect();
+        let asks: Vec<u32> =
+            sent.into_iter().map(|message| self.subject.world.message(message).ask).collect();
+        asks.into_iter().filter_map(|ask| self.request(ask)).collect()
+    }
+
+    fn slot(&mut self, place: Place) -> MenuSlot {
+        let before = Step { state: self.state, answer: None, met: None, ending: None, wrong: None };
+        *self.subject.world.menu_slot(&before, place)
+    }
+
+    /// An event about the request of a reconcile.
+    fn at(&mut self, place: Place, event: impl FnOnce(usize, Request) -> Event) -> Event {
+        let ask = self.slot(place).ask;
+        self.request(ask).map_or(CALL, |request| event(place.process(), request))
+    }
+
+    /// An event about a request that its sender waits for no more.
+    fn of_message(&mut self, message: u32, event: impl FnOnce(usize, Request) -> Event) -> Event {
+        let facts = self.subject.world.message(message);
+        self.request(facts.ask).map_or(CALL, |request| event(facts.sender, request))
+    }
+
+    /// The request of an ask, if it goes to the API server.
+    fn request(&self, ask: u32) -> Option<Request> {
+        match &**self.subject.world.parts().asks.get(ask) {
+            Ask::Api { request, .. } => Some((**request).clone()),
+            _ => None,
+        }
+    }
+
+    /// The status code of an answer that is on its way.
+    fn code(&mut self, place: Place, reply: u8) -> u16 {
+        let answer = self.subject.world.reply_answer(&self.state, place, reply);
+        let parts = self.subject.world.parts();
+        match answer.map(|answer| &**parts.answers.get(answer)) {
+            Some(Answer::Api(response)) => response.code,
+            _ => 0,
+        }
+    }
+}
+
+const CALL: Event = Event::Other("a call of a service");
