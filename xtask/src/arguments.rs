@@ -24,6 +24,9 @@ Tasks:
   differential [--worlds N] [--seed S]
                         check N random worlds (10,000 by default), from seed S on, with all reductions, with none and
                         naively: the verdicts must agree
+  agreement [--runs N] [--seed S] [--world WORLD]
+                        play N random runs of the checker (50 by default), from seed S on, against real processes: they
+                        must end where the checker says; WORLD is one of the zoo, such as deleted_by_name:broken, or seed:7
   bench check [--quick] [--runs N] [--threads N] [--only MODEL] [--json]
                         measure the checker against stateright, model by model; takes minutes unless --quick
   bench server [--seconds N] [--clients N] [--watchers N] [--objects N] [--quick] [--json]
@@ -74,6 +77,8 @@ pub(crate) enum Task {
         /// The seed of the first.
         seed: u64,
     },
+    /// Compare the checker with real processes.
+    Agreement(AgreementPlan),
     /// Compare with others.
     Bench(BenchPlan),
     /// Provide a real API server.
@@ -111,6 +116,17 @@ pub(crate) struct PropertiesPlan {
     pub(crate) name: Option<String>,
 }
 
+/// Which runs to play.
+#[derive(Debug, PartialEq)]
+pub(crate) struct AgreementPlan {
+    /// How many.
+    pub(crate) runs: u64,
+    /// The seed of the first.
+    pub(crate) seed: u64,
+    /// The only world; `None` for that of each seed.
+    pub(crate) world: Option<String>,
+}
+
 /// What to compare, and how.
 #[derive(Debug, PartialEq)]
 pub(crate) struct BenchPlan {
@@ -144,6 +160,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Task> {
         ["fuzz", rest @ ..] => parse_fuzz(rest),
         ["properties", rest @ ..] => parse_properties(rest),
         ["differential", rest @ ..] => parse_differential(rest),
+        ["agreement", rest @ ..] => parse_agreement(rest),
         ["bench", name, rest @ ..] if !name.starts_with('-') => {
             let arguments = rest.iter().map(|argument| (*argument).to_owned()).collect();
             Ok(Task::Bench(BenchPlan { name: (*name).to_owned(), arguments }))
@@ -171,6 +188,24 @@ fn parse_differential(mut arguments: &[&str]) -> Result<Task> {
         arguments = rest;
     }
     Ok(Task::Differential { worlds, seed })
+}
+
+fn parse_agreement(mut arguments: &[&str]) -> Result<Task> {
+    let mut plan = AgreementPlan { runs: 50, seed: 1, world: None };
+    while let [option, rest @ ..] = arguments {
+        if !matches!(*option, "--runs" | "--seed" | "--world") {
+            bail!("`agreement` has no option `{option}`; see cargo xtask --help");
+        }
+        let (value, rest) = rest.split_first().with_context(|| format!("`{option}` takes a value"))?;
+        let number = || value.parse().with_context(|| format!("`{value}` is not a number"));
+        match *option {
+            "--runs" => plan.runs = number()?,
+            "--seed" => plan.seed = number()?,
+            _ => plan.world = Some((*value).to_owned()),
+        }
+        arguments = rest;
+    }
+    Ok(Task::Agreement(plan))
 }
 
 fn parse_fuzz(mut arguments: &[&str]) -> Result<Task> {
@@ -245,6 +280,9 @@ mod tests {
             let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
             Task::Bench(BenchPlan { name: "check".to_owned(), arguments })
         };
+        let agreement = |runs, seed, world: Option<&str>| {
+            Task::Agreement(AgreementPlan { runs, seed, world: world.map(str::to_owned) })
+        };
         for (line, expected) in [
             ("", Task::Help),
             ("fuzz --help", Task::Help),
@@ -262,6 +300,8 @@ mod tests {
             ("properties --seed 7 model --cases 5 a", properties(5, Some(7), Some("model"), Some("a"))),
             ("differential", Task::Differential { worlds: 10_000, seed: 1 }),
             ("differential --seed 7 --worlds 5", Task::Differential { worlds: 5, seed: 7 }),
+            ("agreement", agreement(50, 1, None)),
+            ("agreement --world seed:7 --runs 1 --seed 9", agreement(1, 9, Some("seed:7"))),
             ("bench check", bench(&[])),
             ("bench check --runs 5 --json", bench(&["--runs", "5", "--json"])),
         ] {
@@ -289,6 +329,9 @@ mod tests {
             ("differential --seed", "`--seed` takes a number"),
             ("differential --worlds x", "`x` is not a number"),
             ("differential 5", "no option `5`"),
+            ("agreement --world", "`--world` takes a value"),
+            ("agreement --runs x", "`x` is not a number"),
+            ("agreement 5", "no option `5`"),
             ("bench", "takes what to compare"),
             ("bench --quick", "takes what to compare"),
         ] {

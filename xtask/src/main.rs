@@ -1,5 +1,6 @@
 //! The chores of this repository: `cargo xtask --help` lists them.
 
+mod agreement;
 mod arguments;
 mod bench;
 mod ci;
@@ -52,6 +53,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Fuzz(plan) => fuzz::run(&root, &plan)?,
         Task::Properties(plan) => properties::run(&root, &plan)?,
         Task::Differential { worlds, seed } => differential::run(&root, worlds, seed)?,
+        Task::Agreement(plan) => agreement::run(&root, &plan)?,
         Task::Bench(plan) => bench::run(&root, &plan)?,
         Task::Conformance { arguments } => conformance::run(&root, &arguments)?,
         Task::Envtest => envtest::run(&root)?,
