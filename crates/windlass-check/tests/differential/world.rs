@@ -190,7 +190,7 @@ impl Event {
                 return Ask::Call { service: Register::NAME.to_owned(), request: json!({ "put": value }) };
             }
         };
-        Ask::Api { request: Box::new(request), shortcut: Shortcut::None }
+        Ask::Api { request: Box::new(request), shortcut: Shortcut::None, detail: windlass::Detail::Whole }
     }
 }
 

@@ -26,7 +26,7 @@ impl Machine for DeletesByName {
     type State = Only;
 
     fn declare(&self, declaration: &mut Declaration) {
-        declaration.may::<ConfigMap>([Verb::Get, Verb::Delete]);
+        declaration.watches::<ConfigMap>(|_| Vec::new()).may::<ConfigMap>([Verb::Get, Verb::Delete]);
     }
 
     async fn run(&self, _: Only, cx: &Cx<Thing>) -> Outcome<Only> {
