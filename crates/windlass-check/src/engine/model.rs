@@ -78,7 +78,8 @@ pub trait Model: Clone + Send + 'static {
         None
     }
 
-    /// For symmetry reduction: how many ways there are, besides leaving it, to exchange what is alike.
+    /// For symmetry reduction: how many ways there are, besides leaving it, to exchange what is alike. A step that is
+    /// wrong must be so in all states that are alike, unless [`Model::expand`] looks at all of them.
     fn symmetries(&self) -> usize {
         0
     }

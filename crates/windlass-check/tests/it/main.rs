@@ -5,6 +5,7 @@ mod crash_points;
 mod faults;
 mod outputs;
 mod page;
+mod policies;
 mod properties;
 mod reductions;
 mod regressions;

@@ -1,6 +1,6 @@
 //! Controllers that wait for what the cluster's own workload controllers do.
 
-use k8s_openapi::api::apps::v1::{Deployment, StatefulSet};
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet, StatefulSet};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use serde_json::{Value, json};
 use windlass::{
@@ -8,7 +8,7 @@ use windlass::{
 };
 use windlass_check::{ClientEvent, Faults, Oracle, Reductions, Report, Violation, check};
 
-use crate::things::{Thing, map, thing};
+use crate::things::{Only, Thing, map, thing};
 
 fn typed<K: serde::de::DeserializeOwned>(value: Value) -> K {
     serde_json::from_value(value).expect("a valid object")
@@ -154,6 +154,7 @@ fn a_status_that_the_cluster_wrote_hides_no_orphan() {
     let Some(Violation::AtRest { message, trace, .. }) = &report.violation else { panic!("{report}") };
     assert!(message.contains("no orphans") && message.contains("deployments default/web"), "{report}");
     let told = trace.to_string();
+    assert!(told.contains("create pods default/web-"), "{report}");
     for actor in ["deployment controller", "replicaset controller", "scheduler", "kubelet"] {
         assert!(told.contains(actor), "{actor} is missing: {report}");
     }
@@ -264,6 +265,117 @@ fn reductions_change_no_verdict_of_a_rollout() {
     assert!(all.states() <= none.states());
 }
 
+/// Upgrades a Deployment when it is told to, and announces that once the rollout is over. The hasty one looks only at how
+/// many replicas are available.
+struct Announces {
+    hasty: bool,
+}
+
+impl Machine for Announces {
+    type Parent = Thing;
+    type State = Rollout;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.output::<Deployment>();
+        declaration.output::<ConfigMap>();
+    }
+
+    async fn run(&self, step: Rollout, cx: &Cx<Thing>) -> Outcome<Rollout> {
+        match step {
+            Rollout::Deploy => {
+                let new = cx.get::<ConfigMap>("upgrade").await?.is_some();
+                cx.ensure(deployment(1, if new { "web:2" } else { "web:1" }));
+                to(Rollout::Wait)
+            }
+            Rollout::Wait => {
+                let found = cx.get::<Deployment>("web").await?.unwrap_or_default();
+                let containers = found.spec.template.spec.unwrap_or_default().containers;
+                let status = found.status.unwrap_or_default();
+                let is_over = [status.replicas, status.updated_replicas] == [Some(1); 2]
+                    && status.observed_generation == found.metadata.generation;
+                if status.available_replicas != Some(1) || !is_over && !self.hasty {
+                    return requeue_after(secs(5), "RollingOut");
+                }
+                match containers.first().and_then(|container| container.image.as_deref()) {
+                    Some("web:2") => to(Rollout::Publish),
+                    _ => done_and_requeue_after(secs(60)),
+                }
+            }
+            Rollout::Publish => {
+                cx.ensure(map("announced"));
+                done()
+            }
+        }
+    }
+}
+
+fn announces(hasty: bool) -> Report {
+    check(Announces { hasty })
+        .workloads()
+        .given([thing("t")])
+        .client([
+            ClientEvent::wait_for::<Deployment>("web", |web| is_available(Some(web.clone()))),
+            ClientEvent::create(map("upgrade")),
+        ])
+        .always("what is announced runs", |world| {
+            let pods = world.all::<Pod>();
+            let new: Vec<Pod> =
+                pods.into_iter().filter(|pod| image_of(pod).as_deref() == Some("web:2")).collect();
+            !world.has::<ConfigMap>("announced") || has_ready_pod(&new)
+        })
+        .eventually("it is announced", |world| world.has::<ConfigMap>("announced"))
+        .run()
+}
+
+#[test]
+fn a_rollout_is_not_over_as_long_as_the_old_pods_are_available() {
+    let hasty = announces(true);
+    assert!(matches!(hasty.violation, Some(Violation::Always { .. })), "{hasty}");
+    let careful = announces(false);
+    assert!(careful.holds(), "{careful}");
+}
+
+/// Does nothing.
+struct Idle;
+
+impl Machine for Idle {
+    type Parent = Thing;
+    type State = Only;
+
+    async fn run(&self, _: Only, _: &Cx<Thing>) -> Outcome<Only> {
+        done()
+    }
+}
+
+#[test]
+fn a_trace_says_which_of_two_controllers_made_a_pod() {
+    let named = |name: &str| {
+        let mut made: Value = serde_json::to_value(deployment(1, "web:1")).expect("it serializes");
+        made["metadata"]["name"] = json!(name);
+        for path in ["/spec/selector/matchLabels/app", "/spec/template/metadata/labels/app"] {
+            *made.pointer_mut(path).expect("it is there") = json!(name);
+        }
+        typed::<Deployment>(made)
+    };
+    let owned = |pods: &[Pod], name: &str| {
+        let label = |pod: &Pod| pod.metadata.labels.as_ref()?.get("app").cloned();
+        pods.iter().any(|pod| label(pod).as_deref() == Some(name))
+    };
+    let check = check(Idle).workloads().given([named("a"), named("b")]).never_between(
+        "the second one makes the first pod",
+        move |step| {
+            let both = step.before.all::<ReplicaSet>().len() == 2;
+            both && step.before.all::<Pod>().is_empty() && owned(&step.after.all::<Pod>(), "b")
+        },
+    );
+    let report = check.run();
+    let found = check.counterexample("second", &report).unwrap_or_else(|| panic!("{report}"));
+    let last = found.steps.last().unwrap_or_else(|| panic!("{report}"));
+    assert_eq!(last.actor, "replicaset controller", "{report}");
+    assert!(last.text.starts_with("create pods default/b-"), "{report}");
+    assert!(check.replay(&found).is_still_wrong(), "{report}");
+}
+
 #[derive(States)]
 enum Many {
     #[state(initial, condition = "Deployed")]
@@ -300,9 +412,7 @@ fn names_that_are_in_a_template_do_not_change_places() {
             .given([thing("a"), thing("b")])
             .reductions(Reductions { symmetry, ..Reductions::default() })
             .without(Oracle::SameObject)
-            .eventually("both have a ReplicaSet", |world| {
-                world.all::<k8s_openapi::api::apps::v1::ReplicaSet>().len() == 2
-            })
+            .eventually("both have a ReplicaSet", |world| world.all::<ReplicaSet>().len() == 2)
             .run()
     };
     let (with, without) = (deployed(true), deployed(false));

@@ -1,0 +1,64 @@
+//! Admission policies hold in the checker as on a server: what they refuse is never there.
+
+use k8s_openapi::api::admissionregistration::v1::{
+    ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
+};
+use k8s_openapi::api::core::v1::ConfigMap;
+use serde_json::json;
+use windlass::{Cx, Declaration, Machine, Outcome, done};
+use windlass_check::{Check, Faults, Violation, check};
+
+use crate::things::{Only, Thing, map, thing};
+
+/// Makes a ConfigMap `out`.
+struct Makes;
+
+impl Machine for Makes {
+    type Parent = Thing;
+    type State = Only;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.output::<ConfigMap>();
+    }
+
+    async fn run(&self, _: Only, cx: &Cx<Thing>) -> Outcome<Only> {
+        cx.ensure(map("out"));
+        done()
+    }
+}
+
+/// A check in a cluster where ConfigMaps must keep a rule.
+fn with_rule(rule: &str) -> Check {
+    let policy: ValidatingAdmissionPolicy = serde_json::from_value(json!({
+        "metadata": { "name": "p" },
+        "spec": {
+            "matchConstraints": { "resourceRules": [{
+                "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"], "resources": ["configmaps"],
+            }] },
+            "validations": [{ "expression": rule, "message": "not by this policy" }],
+        },
+    }))
+    .expect("a policy or a binding");
+    let binding: ValidatingAdmissionPolicyBinding = serde_json::from_value(json!({
+        "metadata": { "name": "b" }, "spec": { "policyName": "p", "validationActions": ["Deny"] },
+    }))
+    .expect("a policy or a binding");
+    check(Makes).given([policy]).given([binding]).given([thing("t")])
+}
+
+#[test]
+fn an_output_that_a_policy_refuses_is_never_made() {
+    let report = with_rule("object.metadata.name != 'out'")
+        .eventually("out is made", |world| world.has::<ConfigMap>("out"))
+        .run();
+    assert!(matches!(&report.violation, Some(Violation::Eventually { .. })), "{report}");
+    assert!(report.to_string().contains("not by this policy"), "{report}");
+}
+
+#[test]
+fn an_output_that_keeps_the_policy_is_made() {
+    with_rule("object.metadata.ownerReferences.size() == 1")
+        .faults(Faults::none().crashes(1))
+        .eventually("out is made", |world| world.has::<ConfigMap>("out"))
+        .assert();
+}
