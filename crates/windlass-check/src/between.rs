@@ -96,7 +96,7 @@ impl<'a> Between<'a> {
     /// # use windlass_check::Check;
     /// # use windlass::model::Verb;
     /// # fn of(check: Check) -> Check {
-    /// check.never_between("the controller overwrites without a version", |step| {
+    /// check.never_between("a controller replaces a whole object", |step| {
     ///     step.api_request().is_some_and(|request| request.verb == Verb::Update && !step.actor().is_client())
     /// })
     /// # }
