@@ -5,12 +5,13 @@ use std::str::FromStr;
 
 use anyhow::{Context, Error, Result, bail};
 use kube::CustomResourceExt;
-use windlass::Controller;
+use serde_json::json;
+use windlass::{Controller, Service};
 use windlass_check::Check;
 use windlass_zoo::Twin;
 
 use crate::generate;
-use crate::machine::{Thing, config_map, thing};
+use crate::machine::{Register, Thing, config_map, is_read, respond, thing};
 use crate::world::{Object, World as Generated};
 
 /// What the words of a world that is drawn from a seed begin with.
@@ -51,10 +52,15 @@ impl World {
     }
 
     /// Whether its end may depend on what is different on every API server, or takes longer than a test should: it
-    /// writes versions or uids into objects, or waits for a timer.
-    pub fn is_about_versions_or_time(&self) -> bool {
+    /// writes versions or uids into objects, or waits for a timer; or on which of several processes of a controller leads,
+    /// which the checker does not know.
+    pub fn is_not_for_real_processes(&self) -> bool {
         let World::Seed(seed) = self else { return false };
-        let programs = format!("{:?}", generate::world(*seed).programs);
+        let world = generate::world(*seed);
+        if world.replicas > 1 {
+            return true;
+        }
+        let programs = format!("{:?}", world.programs);
         ["ParentVersion", "ParentUid", "ReadVersion", "Requeue"].iter().any(|word| programs.contains(word))
     }
 
@@ -79,7 +85,11 @@ fn check(world: &Generated) -> Check {
     let scripts = world.scripts.iter();
     let check =
         scripts.fold(check, |check, script| check.client(script.iter().map(|event| event.for_checker())));
-    check.workers(world.workers).faults(world.budget.faults())
+    let check = match world.has_service {
+        true => check.service(Register::NAME, json!("0"), respond).service_reads(Register::NAME, is_read),
+        false => check,
+    };
+    check.workers(world.workers).replicas(world.replicas).faults(world.budget.faults())
 }
 
 impl fmt::Display for World {

@@ -45,7 +45,7 @@ impl Trial {
         let budget = Budget::of(seed / 2);
         let check = world.check().faults(budget.faults());
         let stage = check.stage();
-        if world.is_about_versions_or_time() || !is_playable(&stage) {
+        if world.is_not_for_real_processes() || !is_playable(&stage) {
             return None;
         }
         let Ends::All(ends) = check.ends(MAX_STATES) else { return None };
