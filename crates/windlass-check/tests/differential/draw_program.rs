@@ -89,7 +89,7 @@ impl Drawing<'_> {
     }
 
     /// A ConfigMap to write, if one is left.
-    fn map_to_write(&mut self) -> Option<Map> {
+    fn take_free(&mut self) -> Option<Map> {
         let shared = self.free.iter().position(|map| *map == Map::Shared);
         let chance = if self.draft.shares { 75 } else { 30 };
         match shared.filter(|_| self.random.percent(chance)) {
@@ -113,7 +113,7 @@ impl Drawing<'_> {
             self.push_call(ops, depth);
             return;
         }
-        let Some(map) = self.map_to_write() else { return };
+        let Some(map) = self.take_free() else { return };
         let first = if self.draft.is_light { 5 } else { 0 };
         match first + self.random.below(16 - first) {
             0..=4 => self.push_output(ops, map),
@@ -121,7 +121,7 @@ impl Drawing<'_> {
             6 => ops.push(Op::Patch(map, self.source(false))),
             7 => ops.push(Op::Delete(map)),
             8 => {
-                let other = self.map_to_write().unwrap_or(map);
+                let other = self.take_free().unwrap_or(map);
                 ops.push(Op::Both([(map, self.source(false)), (other, self.source(false))]));
             }
             9 if depth == 0 => {
@@ -193,7 +193,7 @@ impl Drawing<'_> {
                 ops.push(Op::If(Test::AnswerIs(self.random.pick(&VALUES)), then));
             }
             2 => {
-                if let Some(map) = self.map_to_write() {
+                if let Some(map) = self.take_free() {
                     self.ensures = true;
                     ops.push(Op::Ensure(map, Source::Answer, Fence::Forced));
                 }

@@ -58,8 +58,9 @@ impl Objects {
         service: Option<&Value>,
     ) -> Seen {
         let mut seen = Seen::default();
-        for place in 0..SERVICE {
-            seen[place] = find(&self.keys[place]).map_or(0, |found| self.number_of_shared(found));
+        let found: Vec<Option<Arc<Value>>> = self.keys.iter().map(find).collect();
+        for (place, found) in found.into_iter().enumerate() {
+            seen[place] = found.map_or(0, |found| self.number_of_shared(found));
         }
         seen[SERVICE] = service.map_or(0, |state| self.number(Arc::new(state.clone())));
         seen
@@ -245,8 +246,8 @@ impl Objects {
 }
 
 fn keys() -> Vec<Key> {
-    let things = THINGS.map(|name| key::<Thing>(name));
-    things.into_iter().chain(MAPS.map(|name| key::<ConfigMap>(name))).collect()
+    let things = THINGS.map(key::<Thing>);
+    things.into_iter().chain(MAPS.map(key::<ConfigMap>)).collect()
 }
 
 fn key<K: Kind>(name: &str) -> Key {
