@@ -25,6 +25,8 @@ const IDLE_SAMPLES: u32 = 8;
 const SAMPLE_EVERY: Duration = Duration::from_millis(5);
 /// A request that the schedule names comes within this time, or the run goes on without it.
 const REQUEST_WITHIN: Duration = Duration::from_secs(3);
+/// A reconcile that fails this many times in a row without a request sends none.
+const SILENT_FAILURES: f64 = 2.0;
 /// A process with several requests at a time may send another one first.
 const OTHER_REQUEST_WITHIN: Duration = Duration::from_millis(30);
 /// What the cluster's own controllers do after the last event takes no longer.
@@ -77,11 +79,12 @@ pub(crate) async fn play(trial: &Trial) -> Result<Played> {
     Ok(Played { end, is_in_step: is_reached && divergences.is_empty(), events, divergences })
 }
 
-/// Lets things happen at random, within the budget of a trial, and waits until nothing happens any more.
-pub(crate) async fn wander(trial: &Trial) -> Result<Played> {
+/// Lets things happen at random, within the budget of a trial, and waits until nothing happens any more. Each number is
+/// another run.
+pub(crate) async fn wander(trial: &Trial, number: u64) -> Result<Played> {
     let cluster = Cluster::start(&trial.stage).await?;
     let mut player = Player::new(&trial.world, &trial.stage, &cluster).await?;
-    let events = player.wander(&mut Random::new(trial.seed), trial.budget).await?;
+    let events = player.wander(&mut Random::new(trial.seed ^ number << 32), trial.budget).await?;
     let end = player.finish(&trial.ends).await?;
     player.end().await?;
     cluster.shutdown().await;
@@ -206,13 +209,14 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Waits until a process has acted on what is in its cache: it waits for an answer, or is idle.
+    /// Waits until a process has acted on what is in its cache: it waits for an answer, is idle, or does nothing but fail.
     async fn read(&mut self, process: usize) -> Result<()> {
         self.start(process).await?;
         let deadline = Instant::now() + REQUEST_WITHIN;
-        let mut idle = Idle::default();
+        let (before, mut idle) = (self.sample(process).await?, Idle::default());
         while self.wire.waiting(process).is_empty() && Instant::now() < deadline {
-            if idle.is_seen(&self.sample(process).await?) {
+            let sample = self.sample(process).await?;
+            if idle.is_seen(&sample) || sample.retries - before.retries >= SILENT_FAILURES {
                 break;
             }
             self.wire.next_request(SAMPLE_EVERY).await;
@@ -226,7 +230,7 @@ impl Player<'_> {
         self.start(process).await?;
         let deadline = Instant::now() + REQUEST_WITHIN;
         let mut other_since: Option<Instant> = None;
-        let mut idle = Idle::default();
+        let (before, mut idle) = (self.sample(process).await?, Idle::default());
         loop {
             let waiting = self.wire.waiting(process);
             let mut new = waiting.iter().filter(|waiting| !waiting.is_delivered);
@@ -246,8 +250,12 @@ impl Player<'_> {
             } else if !waiting.is_empty() && self.stage.workers == 1 {
                 // It waits for an answer that the schedule has not given.
                 return Ok(None);
-            } else if idle.is_seen(&self.sample(process).await?) || Instant::now() > deadline {
-                return Ok(None);
+            } else {
+                let sample = self.sample(process).await?;
+                let only_fails = waiting.is_empty() && sample.retries - before.retries >= SILENT_FAILURES;
+                if only_fails || idle.is_seen(&sample) || Instant::now() > deadline {
+                    return Ok(None);
+                }
             }
             self.wire.next_request(SAMPLE_EVERY).await;
         }
@@ -332,9 +340,6 @@ impl Player<'_> {
     /// the possible ones is looked at once more, in case something was still on its way.
     async fn finish(&mut self, possible: &[End]) -> Result<End> {
         self.wire.open().await?;
-        for (_, sent) in std::mem::take(&mut self.late) {
-            self.wire.deliver_sent(&sent).await?;
-        }
         for process in 0..self.processes.len() {
             self.start(process).await?;
         }
@@ -342,6 +347,11 @@ impl Player<'_> {
             while self.scripts[script] < self.stage.scripts[script].len() {
                 self.client(script).await?;
             }
+        }
+        // What is late comes last, when all has been put in order: that is where it does most harm.
+        for (_, sent) in std::mem::take(&mut self.late) {
+            self.rest().await?;
+            self.wire.deliver_sent(&sent).await?;
         }
         let end = self.rest().await?;
         if possible.contains(&end) {

@@ -9,9 +9,13 @@ use crate::random::Random;
 use anyhow::Result;
 
 /// How many things happen before the rest is left to itself.
-const STEPS: usize = 60;
+const STEPS: usize = 40;
 /// Of a hundred things, so many are faults, where both are possible.
-const FAULTS_IN_HUNDRED: u64 = 30;
+const FAULTS_IN_HUNDRED: u64 = 40;
+/// A crash is so many times as likely where a process waits for the delivery of a write.
+const CRASHES_WHILE_SENDING: usize = 3;
+/// Of a hundred things, so many are late deliveries: the longer they take, the more harm they do.
+const LATE_IN_HUNDRED: u64 = 10;
 
 /// Something that can happen next. Requests are named by their numbers on the wire.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +46,10 @@ impl Player<'_> {
                     self.read(process).await?;
                 }
             }
-            let (faults, others) = self.choices(&budget);
+            let (faults, mut others) = self.choices(&budget);
+            if !random.percent(LATE_IN_HUNDRED) {
+                others.retain(|choice| !matches!(choice, Choice::Late(_)));
+            }
             let strikes = !faults.is_empty() && (others.is_empty() || random.percent(FAULTS_IN_HUNDRED));
             let choices = if strikes { faults } else { others };
             if choices.is_empty() {
@@ -84,7 +91,11 @@ impl Player<'_> {
                     fault(budget.errors, Choice::Refuse(id));
                 }
             }
-            faults.extend((budget.crashes > 0).then_some(Choice::Crash(process)));
+            // A crash is worst where a write is on its way, so there it is more likely.
+            let is_sending =
+                self.wire.waiting(process).iter().any(|it| !it.is_delivered && it.sent.is_write());
+            let times = if is_sending { CRASHES_WHILE_SENDING } else { 1 };
+            faults.extend(std::iter::repeat_n(Choice::Crash(process), times).filter(|_| budget.crashes > 0));
             faults.extend((budget.watch_gaps > 0).then_some(Choice::BreakWatches(process)));
         }
         (faults, others)
