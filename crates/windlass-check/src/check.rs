@@ -23,6 +23,10 @@ use crate::view::View;
 use crate::world::Setup;
 use crate::world::renumber::says_a_number;
 
+/// How many random runs are drawn when a limit is reached.
+const RUNS_AFTER_A_LIMIT: u64 = 50;
+/// How many states are looked at, after each of them, to see where it ends.
+const END_STATES_AFTER_A_LIMIT: usize = 200;
 /// Checks stop, undecided, when they have seen more states than this; see [`Check::max_states`].
 const DEFAULT_MAX_STATES: usize = 20_000_000;
 /// After a violation, those of other rules are looked for in so many states, or in so many times the states that the
@@ -86,7 +90,15 @@ impl Check {
             reads: BTreeMap::new(),
             rules: Rules::default(),
             clock_limit: 0,
-            options: Options { max_states: DEFAULT_MAX_STATES, ..Options::default() },
+            options: Options {
+                max_states: DEFAULT_MAX_STATES,
+                then_simulate: Some(SimulationOptions {
+                    runs: Some(RUNS_AFTER_A_LIMIT),
+                    end_states: END_STATES_AFTER_A_LIMIT,
+                    ..SimulationOptions::default()
+                }),
+                ..Options::default()
+            },
             reductions: Reductions::default(),
             objects: 0,
             workloads: false,

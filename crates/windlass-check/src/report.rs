@@ -5,7 +5,7 @@ use std::fmt;
 
 use windlass::Bug;
 
-use crate::engine::{self, Ended, Exploration, Options};
+use crate::engine::{self, Ended, Exploration, Options, Simulation};
 use crate::fault::Faults;
 use crate::oracle::Oracle;
 use crate::subject::Subject;
@@ -116,13 +116,16 @@ impl Report {
         let is_complete = exploration.ended == Ended::Complete;
         let vacuous = vacuity::never_succeeds(&parts)
             .filter(|_| is_complete && subject.rules().oracles.contains(&Oracle::CanSucceed));
-        let violation = violation.or(vacuous.map(|property| Violation::Never { property }));
+        let simulated = exploration.simulation.as_mut().and_then(|simulation| simulation.violation.clone());
+        let simulated = simulated.map(|(_, wrong)| Violation::from(wrong, |message| subject.bug(message)));
+        let violation = violation.or(vacuous.map(|property| Violation::Never { property })).or(simulated);
         if is_complete {
             notes.extend(vacuity::notes(&parts));
         }
         let panicked = |(property, message)| format!("the property {property:?} panicked: {message}");
         notes.extend(subject.panics().into_iter().map(panicked));
         notes.extend(limit_note(&exploration, options));
+        notes.extend(exploration.simulation.as_ref().map(simulation_note));
         Report {
             controllers: names.join(", "),
             faults: parts.setup.faults.clone(),
@@ -325,8 +328,19 @@ fn limit_note(exploration: &Exploration, options: &Options) -> Option<String> {
     };
     Some(format!(
         "the limit of {limit} was reached; {seen}. Make the world smaller (fewer objects, faults or scripts), raise the \
-         limit, or draw random runs: Check::simulate, Options::then_simulate"
+         limit, or draw more random runs: Check::simulate, Options::then_simulate"
     ))
+}
+
+/// What random runs have shown after a limit was reached.
+fn simulation_note(simulation: &Simulation) -> String {
+    let (runs, seed) = (grouped(simulation.runs), simulation.seed);
+    match &simulation.violation {
+        Some((seed, _)) => format!("what is violated was found by a random run, that of seed {seed}"),
+        None => {
+            format!("{runs} random runs after that, from seed {seed} on, found nothing, which proves nothing")
+        }
+    }
 }
 
 fn write_loop(f: &mut fmt::Formatter<'_>, repeats: &Trace) -> fmt::Result {

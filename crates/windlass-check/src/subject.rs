@@ -513,6 +513,11 @@ impl Model for Subject {
         Subject { world: self.world.afresh(), ends: Arc::default(), ..self.clone() }
     }
 
+    fn gives_up(&self) -> bool {
+        let parts = self.world.parts();
+        parts.steps.depends_on_numbers.is_some() || parts.mirrors.broken.is_some()
+    }
+
     fn bytes(&self) -> usize {
         self.world.parts().bytes() + self.world.plan_bytes()
     }

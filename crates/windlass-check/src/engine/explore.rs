@@ -28,12 +28,14 @@ pub fn explore<M: Model>(model: &M, options: &Options) -> Exploration {
 ///
 /// Everything is visited by the number of steps first: levels are large then, and keep all threads busy. Only if that
 /// finds something wrong, or comes to a limit, is it done again by the number of faults, to see what takes the
-/// fewest, or with how many of them all is well.
+/// fewest, or with how many of them all is well; and only if there are faults at all.
 pub(super) fn explore_only<M: Model>(model: &M, options: &Options) -> Exploration {
     let watch = Stopwatch::start();
     let mut search = Search::new(model.clone(), options, Order::Steps);
     let (mut ended, mut found) = search.run();
-    if !matches!(ended, Ended::Complete | Ended::Stopped) {
+    let mut exploration = summary(model, &search, ended);
+    let has_faults = search.workers.iter().any(|worker| worker.faults > 0);
+    if has_faults && !matches!(ended, Ended::Complete | Ended::Stopped) {
         drop(search);
         search = Search::new(model.unjudged(), options, Order::Faults);
         let second = search.run();
@@ -41,8 +43,11 @@ pub(super) fn explore_only<M: Model>(model: &M, options: &Options) -> Exploratio
         if found.is_none() || second.1.is_some() {
             (ended, found) = second;
         }
+        // If not even all that needs no fault was seen, what the first search saw says more.
+        if search.layers_done > 0 || found.is_some() {
+            exploration = summary(model, &search, ended);
+        }
     }
-    let mut exploration = summary(model, &search, ended);
     // The traces need the memory.
     drop(search);
     exploration.violation = match found {

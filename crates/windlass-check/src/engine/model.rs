@@ -139,6 +139,11 @@ pub trait Model: Clone + Send + 'static {
         self.clone()
     }
 
+    /// Whether to go on makes no sense: the model has found out that it must be set up in another way.
+    fn gives_up(&self) -> bool {
+        false
+    }
+
     /// Bytes that the interned parts take, about.
     fn bytes(&self) -> usize {
         0

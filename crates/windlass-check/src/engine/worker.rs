@@ -40,6 +40,8 @@ pub(super) struct Worker<M: Model> {
     /// States that need one more fault.
     pub(super) faulty: Vec<u32>,
     pub(super) kinds: Vec<u64>,
+    /// How many steps were faults.
+    pub(super) faults: u64,
     transitions: u64,
     pub(super) found: Option<Found>,
     /// An action that is wrong and a fault: it is found when one more is allowed.
@@ -60,6 +62,7 @@ impl<M: Model> Worker<M> {
             rest: vec![0; model.width()],
             uncovered: Vec::new(),
             kinds: vec![0; model.kinds().len()],
+            faults: 0,
             model,
             folder: Folder::new(store),
             number,
@@ -161,6 +164,7 @@ impl<M: Model> Worker<M> {
     fn take(&mut self, shared: &Shared, id: u32, expansion: &Expansion<M::Action>, step: usize) {
         let how = expansion.step(step);
         self.kinds[usize::from(how.kind)] += 1;
+        self.faults += u64::from(how.is_fault);
         let is_held = how.is_fault && shared.holds_faults_back;
         if how.is_wrong {
             let wrong = Found::Wrong { message: expansion.why(step), at: id };
@@ -279,7 +283,7 @@ impl<M: Model> Worker<M> {
     }
 
     fn must_halt(&mut self, shared: &Shared, level: &Level<'_>) -> bool {
-        if shared.options.stop.load(Ordering::Relaxed) {
+        if shared.options.stop.load(Ordering::Relaxed) || self.model.gives_up() {
             shared.halt(Ended::Stopped);
         }
         if shared.store.len() > shared.options.max_states || shared.store.is_full() {

@@ -143,6 +143,21 @@ fn a_sender_may_get_the_refusal_of_its_own_repeated_write() {
 }
 
 #[test]
+fn after_a_limit_random_runs_are_drawn() {
+    let report = paying(Faults::none().crashes(1)).max_states(20).run();
+    assert_eq!(report.verdict(), "VIOLATED", "{report}");
+    assert!(report.to_string().contains("found by a random run, that of seed "), "{report}");
+    let report = paying(Faults::none()).max_states(5).run();
+    assert!(report.violation.is_none() && !report.holds(), "{report}");
+    assert!(
+        report.to_string().contains("50 random runs after that, from seed 0 on, found nothing"),
+        "{report}"
+    );
+    // There are no faults, so the states were visited once, by the number of steps.
+    assert!(report.to_string().contains("steps deep"), "{report}");
+}
+
+#[test]
 fn what_has_not_happened_is_done_in_the_end() {
     for (faults, name) in [
         (Faults::none().lost_requests(2), "lost request"),
