@@ -52,7 +52,7 @@ impl World {
     }
 
     /// Whether its end may depend on what is different on every API server, or takes longer than a test should: it
-    /// writes versions or uids into objects, or waits for a timer; or on which of several processes of a controller leads,
+    /// writes versions or uids into objects, asks for the time or waits for a timer; or on which of several processes of a controller leads,
     /// which the checker does not know.
     pub fn is_not_for_real_processes(&self) -> bool {
         let World::Seed(seed) = self else { return false };
@@ -61,7 +61,9 @@ impl World {
             return true;
         }
         let programs = format!("{:?}", world.programs);
-        ["ParentVersion", "ParentUid", "ReadVersion", "Requeue"].iter().any(|word| programs.contains(word))
+        ["ParentVersion", "ParentUid", "ReadVersion", "Requeue", "Clock"]
+            .iter()
+            .any(|word| programs.contains(word))
     }
 
     /// Everything that is needed to read a disagreement.

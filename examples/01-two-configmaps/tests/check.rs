@@ -30,11 +30,17 @@ fn cm2_never_exists_without_cm1() {
     let report = with_properties(check(TwoConfigMaps)).assert();
     println!("{report}{}", report.parts);
     assert!(report.executions < 1_000, "{}", report.executions);
-    // Pinned: a change of these numbers is a change of the model, and wants an explanation.
-    assert_eq!(report.states(), 265_601);
+    let with_symmetry = report.states();
+    // Pinned: a change of these numbers is a change of the model, and wants an explanation. With symmetry they vary a
+    // little, with which thread meets an object first.
+    let reductions = Reductions { symmetry: false, ..Reductions::default() };
+    let report = with_properties(check(TwoConfigMaps)).reductions(reductions).assert();
+    println!("{report}{}", report.parts);
+    assert_eq!(report.states(), 93_788);
+    assert!(with_symmetry < report.states() * 6 / 10, "{with_symmetry} {}", report.states());
     let report = with_properties(check(TwoConfigMaps)).reductions(Reductions::none()).assert();
     println!("{report}{}", report.parts);
-    assert_eq!(report.states(), 569_188);
+    assert_eq!(report.states(), 1_128_458);
 }
 
 #[test]

@@ -3,7 +3,8 @@
 //!
 //! Whatever happens in the one can happen in the other, so nothing wrong is missed; and the other was reached, so nothing
 //! is made up. What must happen is the same in both, so fair runs end up alike. Only states of earlier depths count: so
-//! which states are visited does not depend on the threads.
+//! which states are visited does not depend on the threads. (With symmetry it may, a little: which of two states stands for
+//! both depends on which was met first.)
 
 use rustc_hash::FxHashMap;
 
