@@ -23,7 +23,7 @@ pub(crate) struct Subject {
     rules: Arc<Rules>,
     judged: Judged,
     /// Steps of an expansion with which something is wrong, kept so that there is always room for them.
-    wrongs: Vec<(usize, u32)>,
+    violations: Vec<(usize, u32)>,
     /// Steps of an expansion as rules see them, kept for the same reason.
     seen_steps: Vec<SeenStep>,
     /// The first set of objects in which a fair run ended up, and all others.
@@ -59,8 +59,8 @@ impl Subject {
         let judged = Judged::new(&rules);
         let (ends, stuck, panics, bugs) = Default::default();
         let world = World::new(setup);
-        let (wrongs, seen_steps) = Default::default();
-        Subject { world, rules, judged, wrongs, seen_steps, ends, stuck, panics, bugs }
+        let (violations, seen_steps) = Default::default();
+        Subject { world, rules, judged, violations, seen_steps, ends, stuck, panics, bugs }
     }
 
     /// The mistake in controller code that a message tells of.
@@ -216,7 +216,7 @@ impl Subject {
 
     /// What must never happen, in words; nothing if the rule against it is switched off.
     fn wrong(&self, wrong: u32) -> Option<String> {
-        let wrong = self.world.parts().wrongs.get(wrong).clone();
+        let wrong = self.world.parts().violations.get(wrong).clone();
         match &*wrong {
             Wrong::AnotherObject { .. } if !self.demands(Oracle::SameObject) => None,
             Wrong::AnotherObject { .. } => Some(said(Oracle::SameObject, &wrong.to_string())),
@@ -367,7 +367,7 @@ impl Clone for Subject {
             world: self.world.clone(),
             rules: self.rules.clone(),
             judged: Judged::new(&self.rules),
-            wrongs: Vec::new(),
+            violations: Vec::new(),
             seen_steps: Vec::new(),
             ends: self.ends.clone(),
             stuck: self.stuck.clone(),
@@ -418,14 +418,14 @@ impl Model for Subject {
     }
 
     fn expand(&mut self, state: &Words, alone: bool, expansion: &mut Expansion<Move>) {
-        let mut wrongs = std::mem::take(&mut self.wrongs);
-        self.world.expand(alone, expansion, &mut wrongs);
-        for (step, wrong) in wrongs.drain(..) {
+        let mut violations = std::mem::take(&mut self.violations);
+        self.world.expand(alone, expansion, &mut violations);
+        for (step, wrong) in violations.drain(..) {
             if let Some(message) = self.wrong(wrong) {
                 expansion.forbid(step, message);
             }
         }
-        self.wrongs = wrongs;
+        self.violations = violations;
         if !self.rules.steps.is_empty() {
             self.forbid_broken(state, alone, expansion);
         }

@@ -10,7 +10,7 @@ pub struct Expansion<Action> {
     words: Vec<u32>,
     steps: Vec<Step>,
     /// What is wrong with steps, by their places.
-    wrongs: Vec<(usize, String)>,
+    violations: Vec<(usize, String)>,
     /// Actions under way, kept so that there is always room for them.
     actions: Vec<Action>,
     /// Whether a state stands for all that are like it.
@@ -31,7 +31,7 @@ impl<Action> Expansion<Action> {
             from: Vec::new(),
             words: Vec::new(),
             steps: Vec::new(),
-            wrongs: Vec::new(),
+            violations: Vec::new(),
             actions: Vec::new(),
             symmetry,
         }
@@ -44,7 +44,7 @@ impl<Action> Expansion<Action> {
         self.from.extend_from_slice(from);
         self.words.clear();
         self.steps.clear();
-        self.wrongs.clear();
+        self.violations.clear();
     }
 
     /// The words of the state that the steps are from.
@@ -77,7 +77,7 @@ impl<Action> Expansion<Action> {
     pub fn forbid(&mut self, step: usize, why: String) {
         if !self.steps[step].is_wrong {
             self.steps[step].is_wrong = true;
-            self.wrongs.push((step, why));
+            self.violations.push((step, why));
         }
     }
 
@@ -109,7 +109,7 @@ impl<Action> Expansion<Action> {
 
     /// Why a step must never happen.
     pub(super) fn why(&self, step: usize) -> String {
-        let found = self.wrongs.iter().find(|(place, _)| *place == step);
+        let found = self.violations.iter().find(|(place, _)| *place == step);
         found.map(|(_, why)| why.clone()).unwrap_or_default()
     }
 }

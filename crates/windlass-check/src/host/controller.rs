@@ -6,8 +6,8 @@ pub(crate) struct Host {
     /// Parents with a change that the watch has not told yet. Coalescing is in the nature of a set: a
     /// watcher may miss versions in between, never the last. Sorted numbers of jobs.
     pub(crate) fresh: Vec<u32>,
-    /// Parents that the watch has told of: it may tell again, if messages can be duplicated. Sorted.
-    pub(crate) told: Vec<u32>,
+    /// Parents whose change was observed: the watch may deliver it again, if messages can be duplicated. Sorted.
+    pub(crate) observed: Vec<u32>,
     /// Parents to be looked at again after a while. Sorted.
     pub(crate) timers: Vec<u32>,
     /// Parents to be reconciled, first come first served; none stands twice.

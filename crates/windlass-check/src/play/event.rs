@@ -42,7 +42,7 @@ pub enum Event {
         process: usize,
         /// What it had sent.
         request: Request,
-        /// The status code, which tells the answers to a request that was delivered twice apart.
+        /// The status code. The answers to a request that was delivered twice may differ in it.
         code: u16,
     },
     /// A request that a crashed process has left on the network reaches the API server.

@@ -35,7 +35,7 @@ impl Check {
         })
     }
 
-    /// The run that a trace of this check tells of; `None` if it is not one of this check.
+    /// The run of a trace of this check; `None` if it is not one of this check.
     pub fn schedule_of(&self, trace: &Trace) -> Option<Schedule> {
         self.with_sound_reductions(|subject| {
             let mut subject = subject.clone();

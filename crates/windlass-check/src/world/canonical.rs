@@ -290,7 +290,7 @@ fn settle_live(
     true
 }
 
-/// Forgets as much of a deleted object as nobody remembers. Says whether there was anything to forget.
+/// Forgets what no reconcile or message has in hand of a deleted object. Says whether there was anything to forget.
 fn settle_gone(
     store: &mut MemoryStore,
     key: &Key,

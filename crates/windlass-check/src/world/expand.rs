@@ -69,24 +69,24 @@ impl World {
         &mut self,
         alone: bool,
         expansion: &mut Expansion<Move>,
-        wrongs: &mut Vec<(usize, u32)>,
+        violations: &mut Vec<(usize, u32)>,
     ) {
         let common = self.plan_all(expansion.from());
         if alone && let Some((process, place)) = self.first_alone(expansion.from()) {
             let planned = self.memory.plans.known(expansion.from()[STORED_HOSTS + process])[place];
-            self.add(process, &planned, expansion, wrongs);
+            self.add(process, &planned, expansion, violations);
             return;
         }
         for process in 0..self.controllers() {
             let number = expansion.from()[STORED_HOSTS + process] as usize;
             // Out of its place as long as it is followed: nothing asks for it meanwhile.
             let Some(plan) = self.memory.plans.of_processes[number].take() else { continue };
-            self.add_plan(process, &plan, expansion, wrongs);
+            self.add_plan(process, &plan, expansion, violations);
             self.memory.plans.of_processes[number] = Some(plan);
         }
         let Some(plan) = self.memory.plans.of_nobody_by_number[common].take() else { return };
         for planned in plan.iter() {
-            self.add(NOBODY, planned, expansion, wrongs);
+            self.add(NOBODY, planned, expansion, violations);
         }
         self.memory.plans.of_nobody_by_number[common] = Some(plan);
     }
@@ -115,7 +115,7 @@ impl World {
         process: usize,
         plan: &[Planned],
         expansion: &mut Expansion<Move>,
-        wrongs: &mut Vec<(usize, u32)>,
+        violations: &mut Vec<(usize, u32)>,
     ) {
         for planned in plan.iter() {
             let is_possible = planned.condition == PackedCondition::FREE || {
@@ -123,7 +123,7 @@ impl World {
                 planned.condition.unpack().holds(network)
             };
             if is_possible {
-                self.add(process, planned, expansion, wrongs);
+                self.add(process, planned, expansion, violations);
             }
         }
     }
@@ -134,10 +134,10 @@ impl World {
         process: usize,
         planned: &Planned,
         expansion: &mut Expansion<Move>,
-        wrongs: &mut Vec<(usize, u32)>,
+        violations: &mut Vec<(usize, u32)>,
     ) {
         if let Some(wrong) = planned.wrong() {
-            wrongs.push((expansion.len(), wrong));
+            violations.push((expansion.len(), wrong));
         }
         let words = expansion.add(planned.kind(), planned.is_fault());
         self.follow(words, process, planned);

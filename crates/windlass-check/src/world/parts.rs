@@ -111,7 +111,7 @@ pub(crate) struct Parts {
     host_steps: FxHashMap<(u32, HostOp), HostStep>,
     pub(crate) networks: Interner<Network>,
     pub(crate) environments: Interner<Environment>,
-    pub(crate) wrongs: Interner<Wrong>,
+    pub(crate) violations: Interner<Wrong>,
     /// What the clients' scripts do, as numbers of asks; `None` where they wait.
     pub(crate) scripts: Vec<Vec<Option<u32>>>,
     /// Where in a reconcile crashes struck: the state, and the request that was under way.
@@ -151,7 +151,7 @@ impl Parts {
             host_steps: FxHashMap::default(),
             networks: Interner::new(),
             environments: Interner::new(),
-            wrongs: Interner::new(),
+            violations: Interner::new(),
             scripts,
             crash_points: BTreeSet::new(),
             refused_events: BTreeMap::new(),
@@ -198,7 +198,7 @@ impl Parts {
         }
         // Where news is still to come, telling old news first and new news later is the same as the
         // other way round.
-        let again = host.told.iter().filter(|job| !host.queue.contains(job) && !host.fresh.contains(job));
+        let again = host.observed.iter().filter(|job| !host.queue.contains(job) && !host.fresh.contains(job));
         Menu {
             fresh: host.fresh.clone(),
             again: if self.setup.faults.duplicates { again.copied().collect() } else { Vec::new() },
@@ -381,7 +381,13 @@ impl Parts {
                 self.note_crash(&host);
                 let fresh = (**self.job_sets.get(listed)).clone();
                 // Notices of the old watch may still come.
-                host = Host { fresh, told: host.told.clone(), skew: host.skew, unseen, ..Host::default() };
+                host = Host {
+                    fresh,
+                    observed: host.observed.clone(),
+                    skew: host.skew,
+                    unseen,
+                    ..Host::default()
+                };
             }
             HostOp::Gap { unseen, listed } => {
                 host.fresh = (**self.job_sets.get(listed)).clone();
@@ -389,7 +395,7 @@ impl Parts {
             }
             HostOp::ClockJump { forward } => host.skew += if forward { 1 } else { -1 },
         }
-        HostStep { host: self.hosts.id(host), ending, wrong: wrong.map(|wrong| self.wrongs.id(wrong)) }
+        HostStep { host: self.hosts.id(host), ending, wrong: wrong.map(|wrong| self.violations.id(wrong)) }
     }
 
     /// Jobs of one parent are done as one, which may make the parent if any of them may.
@@ -405,11 +411,11 @@ impl Parts {
     /// What is told again for a parent that may be made is also told for one that is there.
     fn may_tell_again(&mut self, host: &mut Host, job: u32) {
         let (plain, making) = (self.job_with(job, false), self.job_with(job, true));
-        if host.told.contains(&making) {
+        if host.observed.contains(&making) {
             return;
         }
-        remove(&mut host.told, plain);
-        insert(&mut host.told, job);
+        remove(&mut host.observed, plain);
+        insert(&mut host.observed, job);
     }
 
     /// The same job, but a missing parent may be made, or not.
@@ -637,7 +643,7 @@ impl Parts {
         }
         let controller = self.setup.processes[message.sender].name().to_owned();
         let request = crate::show::request(request);
-        Some(self.wrongs.id(Wrong::AnotherObject { controller, request }))
+        Some(self.violations.id(Wrong::AnotherObject { controller, request }))
     }
 
     /// Bytes that all of this takes, about: what is counted is what there is most of.

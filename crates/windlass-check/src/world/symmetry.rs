@@ -179,9 +179,11 @@ impl Parts {
         let mut jobs =
             |jobs: &[u32]| jobs.iter().map(|job| self.mirror_job(exchange, *job)).collect::<Vec<u32>>();
         let queue = jobs(&host.queue);
-        let [fresh, told, timers] = [&host.fresh, &host.told, &host.timers].map(|set| sorted(jobs(set)));
+        let [fresh, observed, timers] =
+            [&host.fresh, &host.observed, &host.timers].map(|set| sorted(jobs(set)));
         let unseen = self.mirror_backlog(exchange, host.unseen);
-        let mut mirrored = Host { fresh, told, timers, queue, unseen, active: Vec::new(), ..host.clone() };
+        let mut mirrored =
+            Host { fresh, observed, timers, queue, unseen, active: Vec::new(), ..host.clone() };
         for active in &host.active {
             let active = Active {
                 job: self.mirror_job(exchange, active.job),

@@ -130,7 +130,7 @@ fn event(random: &mut Random, theme: Theme, has_service: bool) -> Event {
     if has_service && random.percent(30) {
         return Event::Put(value);
     }
-    // What is done to one of two parents that are alike tells them apart.
+    // Two parents that are alike differ once something is done to one of them.
     let is_parent = theme != Theme::Twins && random.percent(if theme == Theme::Numbers { 85 } else { 60 });
     let names: &[&'static str] = match (is_parent, theme) {
         (true, _) => &PARENTS[..1],
