@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::things::Bank;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::CustomResource;
 use kube::core::ObjectMeta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use windlass::{Cx, Declaration, Machine, Outcome, Service, States, Verb, done};
+use windlass::{Cx, Declaration, Machine, Outcome, States, Verb, done};
 use windlass_check::{Check, ClientEvent, Faults, Oracle, Reductions, Report, Violation, check};
 
 #[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -38,14 +39,6 @@ fn value(map: &ConfigMap) -> &str {
 enum Only {
     #[state(initial, condition = "Paid")]
     Pay,
-}
-
-struct Bank;
-
-impl Service for Bank {
-    const NAME: &'static str = "bank";
-    type Request = Value;
-    type Response = Value;
 }
 
 /// Pays, and writes down that it has: what comes in between makes it pay again.

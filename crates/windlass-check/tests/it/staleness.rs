@@ -3,10 +3,10 @@
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::core::ObjectMeta;
 use serde_json::{Value, json};
-use windlass::{Cx, Declaration, Machine, ObjectRef, Outcome, Select, Service, Verb, done, watching};
+use windlass::{Cx, Declaration, Machine, ObjectRef, Outcome, Select, Verb, done, watching};
 use windlass_check::{Check, ClientEvent, Faults, Reductions, Report, Violation, check};
 
-use crate::things::{Only, Thing, map, thing};
+use crate::things::{Bank, Only, Thing, map, thing};
 
 fn secret(name: &str) -> Secret {
     let labels = [("app".to_owned(), "lock".to_owned())].into();
@@ -206,14 +206,6 @@ fn time_goes_back_with_a_new_watch_and_not_without() {
             "{report}"
         );
     }
-}
-
-struct Bank;
-
-impl Service for Bank {
-    const NAME: &'static str = "bank";
-    type Request = Value;
-    type Response = Value;
 }
 
 /// Pays for what its cache shows no receipt of. Its parents have no status, which makes for fewer states.

@@ -1,14 +1,14 @@
 //! Rules on steps: they see who acted and with which request, and lose nothing to what is left out of the search.
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use serde_json::{Value, json};
+use serde_json::json;
 use windlass::model::Verb as ApiVerb;
-use windlass::{Ask, Controller, Cx, Declaration, Machine, Outcome, Service, Verb, done};
+use windlass::{Ask, Controller, Cx, Declaration, Machine, Outcome, Verb, done};
 use windlass_check::{
     Actor, Between, Check, ClientEvent, Faults, Oracle, Reductions, Report, View, Violation, check,
 };
 
-use crate::things::{Only, Thing, map, thing};
+use crate::things::{Bank, Only, Thing, map, thing};
 
 /// Makes an output per parent.
 struct Makes;
@@ -205,14 +205,6 @@ fn the_clusters_own_controllers_are_named() {
         assert!(last(&report).starts_with("delete configmaps default/t-out"), "{report}");
     }
     deleted(|name| name != "garbage collector").assert();
-}
-
-struct Bank;
-
-impl Service for Bank {
-    const NAME: &'static str = "bank";
-    type Request = Value;
-    type Response = Value;
 }
 
 /// Pays what its parent says.

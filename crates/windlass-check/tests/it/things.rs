@@ -1,4 +1,4 @@
-//! A parent that says nothing, a ConfigMap that holds nothing, and a machine's only state.
+//! A parent that says nothing, a ConfigMap that holds nothing, a service that is paid, and a machine's only state.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,8 @@ use kube::CustomResource;
 use kube::core::ObjectMeta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use windlass::States;
+use serde_json::Value;
+use windlass::{Service, States};
 
 #[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[kube(group = "test.windlass.dev", version = "v1", kind = "Thing", namespaced)]
@@ -33,4 +34,13 @@ pub(crate) fn map(name: &str) -> ConfigMap {
 pub(crate) enum Only {
     #[state(initial, condition = "Made")]
     Make,
+}
+
+/// A service that a controller pays, or asks for what was paid: each test says how it answers.
+pub(crate) struct Bank;
+
+impl Service for Bank {
+    const NAME: &'static str = "bank";
+    type Request = Value;
+    type Response = Value;
 }

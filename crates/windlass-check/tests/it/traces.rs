@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use windlass::{Cx, Declaration, Machine, Outcome, Service, Verb, done, requeue_after, secs};
 use windlass_check::{Check, ClientEvent, Counterexample, Faults, Oracle, check};
 
-use crate::things::{Only, Thing, map, thing};
+use crate::things::{Bank, Only, Thing, map, thing};
 
 /// Somebody else opens it.
 struct Gate;
@@ -119,14 +119,6 @@ fn a_stale_read_says_which_object_it_returned() {
             "delete configmaps default/shared#2 -> 200; it was decided on another object: configmaps default/shared#1",
         ],
     );
-}
-
-struct Bank;
-
-impl Service for Bank {
-    const NAME: &'static str = "bank";
-    type Request = Value;
-    type Response = Value;
 }
 
 /// Pays for whatever it sees.
