@@ -45,6 +45,8 @@ pub(super) enum Node {
     Conditional(Box<[Expr; 3]>),
     List(Vec<(Expr, bool)>),
     Map(Vec<MapEntry>),
+    /// `Object.spec{replicas: 1}`
+    Message(Box<NewMessage>),
     Macro(Box<Macro>),
 }
 
@@ -62,6 +64,22 @@ pub(super) enum Access {
 #[derive(Clone, Debug)]
 pub(super) struct MapEntry {
     pub(super) key: Expr,
+    pub(super) value: Expr,
+    pub(super) optional: bool,
+}
+
+/// The construction of a message: the name of its type, and its fields as they are written.
+#[derive(Clone, Debug)]
+pub(super) struct NewMessage {
+    pub(super) type_name: Arc<str>,
+    pub(super) fields: Vec<MessageField>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct MessageField {
+    /// Where its colon is, which is what complaints about the field point to.
+    pub(super) offset: usize,
+    pub(super) name: Arc<str>,
     pub(super) value: Expr,
     pub(super) optional: bool,
 }

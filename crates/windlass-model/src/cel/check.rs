@@ -2,9 +2,10 @@
 
 use std::rc::Rc;
 
-use super::ast::{Access, Call, Expr, Macro, MacroKind, Node};
+use super::ast::{Access, Call, Expr, Macro, MacroKind, NewMessage, Node};
 use super::error::Issue;
 use super::library::format_string::{self, Clause, Piece};
+use super::message;
 use super::signatures;
 use super::types::{Type, accepts, compatible, same, substitute};
 use super::value::Value;
@@ -95,6 +96,7 @@ impl<'s> Checker<'s> {
                 }
                 Type::Map(Rc::new(keys), Rc::new(values))
             }
+            Node::Message(message) => self.message(message),
             Node::Macro(expanded) => self.expand(expanded),
         }
     }
@@ -113,6 +115,24 @@ impl<'s> Checker<'s> {
             items = self.join(items, found, element.offset);
         }
         Type::List(Rc::new(items))
+    }
+
+    /// A message: each field must take its value.
+    fn message(&mut self, made: &NewMessage) -> Type<'s> {
+        for field in &made.fields {
+            let found = self.element(&field.value, field.optional);
+            let Some(wanted) = message::field(&made.type_name, &field.name) else {
+                self.report(field.offset, format!("undefined field '{}'", field.name));
+                continue;
+            };
+            if !compatible(&wanted, &found) {
+                let name = &field.name;
+                let message =
+                    format!("expected type of field '{name}' is '{wanted}' but provided type is '{found}'");
+                self.report(field.offset, message);
+            }
+        }
+        Type::Message(made.type_name.clone())
     }
 
     /// The type of an element; that of a `?` element is wrapped in an optional.
@@ -153,6 +173,10 @@ impl<'s> Checker<'s> {
             Type::Open => Type::Open,
             Type::Map(_, value) => value.as_ref().clone(),
             Type::Object(object) => match object.field(field) {
+                Some(found) => found,
+                None => return self.report(offset, format!("undefined field '{field}'")),
+            },
+            Type::Message(name) => match message::field(name, field) {
                 Some(found) => found,
                 None => return self.report(offset, format!("undefined field '{field}'")),
             },

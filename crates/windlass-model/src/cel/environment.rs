@@ -14,6 +14,12 @@ use crate::authorization::{Attributes, Decision};
 pub(crate) trait Declarations {
     /// The type of a variable; `None` if there is no such variable.
     fn type_of(&self, name: &str) -> Option<Type<'static>>;
+
+    /// Whether the expression makes a patch: then it knows the messages `Object` and `JSONPatch`, and the functions of
+    /// patches.
+    fn makes_patch(&self) -> bool {
+        false
+    }
 }
 
 /// Where an evaluation finds the values of its variables, when it needs them.

@@ -7,7 +7,7 @@ mod calls;
 mod declared;
 mod size;
 
-use super::ast::{Access, Binary, Call, Expr, Macro, MacroKind, MapEntry, Node};
+use super::ast::{Access, Binary, Call, Expr, Macro, MacroKind, MapEntry, NewMessage, Node};
 use super::check::Checker;
 use super::types::Type;
 use super::value::Value;
@@ -19,6 +19,7 @@ const IDENTIFIER: u64 = 1;
 const CALL: u64 = 1;
 const NEW_LIST: u64 = 10;
 const NEW_MAP: u64 = 30;
+const NEW_MESSAGE: u64 = 40;
 /// What a character costs that is looked at.
 const TRAVERSAL: f64 = 0.1;
 
@@ -129,6 +130,7 @@ impl<'s> Estimator<'s> {
             Node::Conditional(parts) => self.conditional(parts),
             Node::List(elements) => self.list(elements),
             Node::Map(entries) => self.map(entries),
+            Node::Message(message) => self.message(message),
             Node::Macro(expanded) => match expanded.kind {
                 MacroKind::OptMap | MacroKind::OptFlatMap => self.map_optional(expanded),
                 MacroKind::SortBy => self.sort_by(expanded),
@@ -203,6 +205,11 @@ impl<'s> Estimator<'s> {
             ..Known::default()
         };
         (sum(keys.iter().chain(&values).map(|part| part.cost)).saturating_add(NEW_MAP), known)
+    }
+
+    fn message(&mut self, message: &NewMessage) -> (u64, Known<'s>) {
+        let values = self.visit_all(message.fields.iter().map(|field| &field.value));
+        (sum(values.iter().map(|value| value.cost)).saturating_add(NEW_MESSAGE), Known::default())
     }
 
     fn select(&mut self, operand: &Expr, field: &str, mode: Access) -> (u64, Known<'s>) {

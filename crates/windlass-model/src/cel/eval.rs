@@ -1,16 +1,17 @@
 //! Computes the value of a resolved expression, and what it costs.
 //!
-//! Costs follow Kubernetes: a variable or a step of a path costs one, a list ten, a map thirty, a literal
-//! nothing, and a path that is a branch of `?:` or an index one less.
+//! Costs follow Kubernetes: a variable or a step of a path costs one, a list ten, a map thirty, a
+//! message forty, a literal nothing, and a path that is a branch of `?:` or an index one less.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::ast::{Access, Binary, Call, Expr, Macro, MacroKind, MapEntry, Node};
+use super::ast::{Access, Binary, Call, Expr, Macro, MacroKind, MapEntry, NewMessage, Node};
 use super::budget::Budget;
 use super::environment::Scope;
 use super::error::EvalError;
 use super::library::{Arguments, Outcome, lists};
+use super::message::Message;
 use super::operators;
 use super::value::{Key, Text, Value};
 
@@ -56,6 +57,7 @@ impl<'a> Machine<'_, 'a> {
             Node::Conditional(parts) => self.conditional(parts),
             Node::List(elements) => self.list(elements),
             Node::Map(entries) => self.map(entries),
+            Node::Message(message) => self.message(message),
             Node::Macro(expanded) => self.expand(expanded),
         }
     }
@@ -235,6 +237,23 @@ impl<'a> Machine<'_, 'a> {
         self.budget.charge(30)?;
         self.budget.work(map.len() * size_of::<Value<'_>>())?;
         Ok(Value::map(map))
+    }
+
+    #[inline(never)]
+    fn message(&mut self, made: &NewMessage) -> Outcome<'a> {
+        let mut fields = BTreeMap::new();
+        for field in &made.fields {
+            let name = field.name.clone();
+            match (self.eval(&field.value)?, field.optional) {
+                (value, false) => drop(fields.insert(name, value)),
+                (Value::Optional(Some(value)), true) => drop(fields.insert(name, value.as_ref().clone())),
+                (Value::Optional(None), true) => {}
+                (_, true) => return Err(EvalError::no_overload()),
+            }
+        }
+        self.budget.charge(40)?;
+        self.budget.work(fields.len() * size_of::<Value<'_>>())?;
+        Message::new(made.type_name.clone(), fields).map(Value::Message)
     }
 
     #[inline(never)]
@@ -437,6 +456,7 @@ fn unsupported_key(key: &Value<'_>) -> EvalError {
 fn lookup<'a>(value: &Value<'a>, key: &Value<'a>) -> Result<Option<Value<'a>>, EvalError> {
     match value {
         Value::Map(map) => Ok(key.to_key().and_then(|key| map.get(&key))),
+        Value::Message(message) => Ok(key.as_str().and_then(|name| message.field(name)).cloned()),
         Value::List(list) => {
             let index = match (key, key.to_key()) {
                 (Value::Int(_) | Value::Uint(_) | Value::Double(_), Some(Key::Int(index))) => index,

@@ -182,6 +182,10 @@ fn render_within(value: &Value<'_>, room: &mut usize) -> Json {
         Value::Map(map) => {
             Json::Object(map.iter().map(|(key, value)| (key.show(), render_within(&value, room))).collect())
         }
+        Value::Message(message) => {
+            let field = |(name, value): (&str, &Value<'_>)| (name.to_owned(), render_within(value, room));
+            Json::Object(message.fields().map(field).collect())
+        }
         Value::Timestamp(moment) => Json::String(moment.to_string()),
         Value::Duration(nanos) => Json::String(time::show_duration(*nanos)),
         Value::Type(name) => Json::String((*name).to_owned()),

@@ -26,6 +26,7 @@ mod json;
 mod lexer;
 mod library;
 mod macros;
+mod message;
 mod operators;
 mod parser;
 mod resolve;
@@ -38,6 +39,8 @@ mod conformance;
 #[cfg(test)]
 mod limits;
 #[cfg(test)]
+mod patches;
+#[cfg(test)]
 mod typed;
 
 use std::rc::Rc;
@@ -48,6 +51,7 @@ pub(crate) use environment::{Declarations, Scope, named_type};
 pub use error::{CompileError, EvalError};
 pub(crate) use estimate::max_cardinality;
 pub(crate) use library::Opaque;
+pub use message::Message;
 pub use value::{List, Map, Text, Value};
 
 use ast::{Expr, Node};
@@ -185,6 +189,7 @@ fn mentions(expr: &Expr, variable: usize) -> bool {
         Node::Map(entries) => {
             entries.iter().any(|entry| mentions(&entry.key, variable) || mentions(&entry.value, variable))
         }
+        Node::Message(message) => message.fields.iter().any(|field| mentions(&field.value, variable)),
         Node::Macro(expanded) => {
             mentions(&expanded.range, variable)
                 || mentions(&expanded.body, variable)

@@ -256,6 +256,18 @@ pub(super) fn equal<'a>(left: &Value<'a>, right: &Value<'a>, budget: &mut Budget
             }
             true
         }
+        (Value::Message(a), Value::Message(b)) => {
+            if a.type_name() != b.type_name() || a.fields().count() != b.fields().count() {
+                return Ok(false);
+            }
+            for (name, value) in a.fields() {
+                match b.field(name) {
+                    Some(other) if equal(value, other, budget)? => {}
+                    _ => return Ok(false),
+                }
+            }
+            true
+        }
         _ => false,
     })
 }

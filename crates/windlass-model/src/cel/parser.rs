@@ -1,6 +1,6 @@
 //! Builds the tree of an expression; expands macros on the way.
 
-use super::ast::{Access, Binary, Call, Expr, MapEntry, Node, Unary};
+use super::ast::{Access, Binary, Call, Expr, MapEntry, MessageField, NewMessage, Node, Unary};
 use super::error::Issue;
 use super::lexer::{self, Spanned, Token};
 use super::macros;
@@ -338,7 +338,7 @@ impl Parser<'_> {
         node(offset, Node::Literal(value))
     }
 
-    /// A variable, a function call, a constant word, or a message (which Kubernetes has no types for).
+    /// A variable, a function call, a constant word, or a new message.
     #[inline(never)]
     fn name(&mut self) -> Parsed {
         let offset = self.offset();
@@ -356,8 +356,7 @@ impl Parser<'_> {
             return Err(Issue::boxed(offset, format!("reserved identifier: {name}")));
         }
         if let Some(brace) = self.message_brace() {
-            let name = self.source.get(offset..brace).unwrap_or("").trim_end();
-            return Err(Issue::boxed(brace, format!("undeclared reference to '{name}' (in container '')")));
+            return self.message(name, brace);
         }
         if !self.at("(") {
             return node(offset, Node::Name(name.into()));
@@ -379,6 +378,37 @@ impl Parser<'_> {
                 (Token::Symbol("{"), _) => return Some(self.spanned(ahead).start),
                 (Token::Symbol("."), Token::Identifier(_)) => ahead += 2,
                 _ => return None,
+            }
+        }
+    }
+
+    /// A message, from behind the first part of its name on.
+    #[inline(never)]
+    fn message(&mut self, mut type_name: String, offset: usize) -> Parsed {
+        while !self.accept("{") {
+            if let Token::Identifier(part) = self.advance() {
+                type_name = format!("{type_name}.{part}");
+            }
+        }
+        let mut fields = Vec::new();
+        loop {
+            if self.accept("}") {
+                let message = NewMessage { type_name: type_name.into(), fields };
+                return node(offset, Node::Message(Box::new(message)));
+            }
+            let optional = self.accept("?");
+            let Token::Identifier(name) = self.peek().clone() else {
+                return Err(self.mismatched("{'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}"));
+            };
+            self.advance();
+            let offset = self.offset();
+            if !self.accept(":") {
+                return Err(self.mismatched("':'"));
+            }
+            let value = *self.expression()?;
+            fields.push(MessageField { offset, name: name.into(), value, optional });
+            if !self.accept(",") && !self.at("}") {
+                return Err(self.mismatched("{'}', ','}"));
             }
         }
     }
@@ -446,6 +476,7 @@ pub(super) fn node(offset: usize, node: Node) -> Parsed {
         Node::Map(entries) => {
             entries.iter().map(|entry| entry.key.height.max(entry.value.height)).max().unwrap_or(0)
         }
+        Node::Message(message) => message.fields.iter().map(|field| field.value.height).max().unwrap_or(0),
         Node::Macro(expanded) => {
             let filter = expanded.filter.as_ref().map_or(0, |filter| filter.height);
             expanded.range.height.max(expanded.body.height).max(filter)

@@ -8,6 +8,7 @@ use super::environment::Declarations;
 use super::error::Issue;
 use super::eval::Machine;
 use super::library::{self, convert, regex};
+use super::message;
 use super::value::Value;
 
 /// Names that stand for types.
@@ -115,6 +116,14 @@ impl Resolver<'_> {
                     self.visit(&mut entry.value);
                 }
             }
+            Node::Message(message) => {
+                if !(self.declarations.makes_patch() && message::is_type(&message.type_name)) {
+                    let name = message.type_name.clone();
+                    self.undeclared(expr.offset, &name);
+                    return;
+                }
+                message.fields.iter_mut().for_each(|field| self.visit(&mut field.value));
+            }
             Node::Macro(expanded) => {
                 self.visit(&mut expanded.range);
                 let depth = self.locals.len();
@@ -153,12 +162,18 @@ impl Resolver<'_> {
         plain && TYPES.contains(&name) && !self.is_variable(first)
     }
 
+    /// The function of a name, if expressions of this kind know it.
+    fn function(&self, name: &str) -> Option<library::Native> {
+        let known = !library::is_for_patches(name) || self.declarations.makes_patch();
+        library::find(name).filter(|_| known)
+    }
+
     fn visit_call(&mut self, call: &mut Call, offset: usize) {
         // `sets.contains(a, b)` reads like a method of a variable `sets`, but is one name.
         let qualifier = call.arguments.first().filter(|_| call.member).and_then(Expr::dotted_name);
         if let Some(qualifier) = qualifier {
             let name = format!("{qualifier}.{}", call.function);
-            if library::find(&name).is_some() {
+            if self.function(&name).is_some() {
                 call.arguments.remove(0);
                 call.member = false;
                 call.function = name.into();
@@ -167,7 +182,7 @@ impl Resolver<'_> {
         for argument in &mut call.arguments {
             self.visit(argument);
         }
-        call.native = library::find(&call.function);
+        call.native = self.function(&call.function);
         if call.native.is_none() {
             let name = call.function.clone();
             self.undeclared(offset, &name);
@@ -214,6 +229,10 @@ fn fold_into(expr: &mut Expr, issues: &mut Vec<Issue>) {
             entries
                 .iter()
                 .all(|entry| !entry.optional && entry.key.known().is_some() && entry.value.known().is_some())
+        }
+        Node::Message(message) => {
+            message.fields.iter_mut().for_each(|field| fold_into(&mut field.value, issues));
+            false
         }
         Node::Macro(expanded) => {
             fold_into(&mut expanded.range, issues);

@@ -77,7 +77,7 @@ const SIGNATURES: &[(&str, &str)] = &[
     ("substring", "string.(int) string; string.(int, int) string"),
     ("join", "list<string>.() string; list<string>.(string) string"),
     ("format", "string.(list<dyn>) string"),
-    ("strings.quote", "(string) string"),
+    ("strings.quote jsonpatch.escapeKey", "(string) string"),
     ("find", "string.(string) string"),
     ("findAll", "string.(string) list<string>; string.(string, int) list<string>"),
     (

@@ -2,9 +2,11 @@
 
 use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::declared::DeclaredType;
 use super::json::escape;
+use super::message;
 use super::parser::is_reserved;
 use crate::schema::{Schema, Shape};
 
@@ -30,6 +32,8 @@ pub(crate) enum Type<'s> {
     List(Rc<Type<'s>>),
     Map(Rc<Type<'s>>, Rc<Type<'s>>),
     Object(Object<'s>),
+    /// A message that the expression makes, by the name of its type.
+    Message(Arc<str>),
     /// A type as a value.
     Meta(Rc<Type<'s>>),
     Optional(Rc<Type<'s>>),
@@ -139,7 +143,7 @@ impl<'s> Type<'s> {
             Type::Map(key, value) => format!("map({}, {})", key.as_result(), value.as_result()),
             Type::Optional(inner) => format!("optional_type({})", inner.as_result()),
             Type::Meta(inner) => format!("type({})", inner.as_result()),
-            Type::Object(_) => self.to_string(),
+            Type::Object(_) | Type::Message(_) => self.to_string(),
             other => other.runtime_name().to_owned(),
         }
     }
@@ -176,6 +180,7 @@ impl<'s> Type<'s> {
             Type::Duration => "google.protobuf.Duration",
             Type::List(_) => "list",
             Type::Map(..) | Type::Object(_) => "map",
+            Type::Message(name) => message::base_name(name),
             Type::Meta(_) => "type",
             Type::Optional(_) => "optional_type",
             Type::Opaque(name) => name,
@@ -195,6 +200,7 @@ impl fmt::Display for Type<'_> {
             Type::Map(key, value) => write!(f, "map({key}, {value})"),
             Type::Object(Object::Declared(declared)) => f.write_str(declared.name),
             Type::Object(_) => f.write_str("object"),
+            Type::Message(name) => f.write_str(name),
             Type::Meta(inner) => write!(f, "type({inner})"),
             Type::Optional(inner) => write!(f, "optional_type({inner})"),
             other => f.write_str(other.runtime_name()),
@@ -216,8 +222,8 @@ pub(super) fn accepts<'s>(wanted: &Type<'s>, given: &Type<'s>, bindings: &mut Bi
             Some(index) => {
                 let Some((_, bound)) = bindings.get_mut(index) else { return false };
                 let fits = compatible(bound, given);
-                if fits && matches!(bound, Type::Open | Type::Null) {
-                    *bound = given.clone();
+                if fits {
+                    *bound = settled(bound, given);
                 }
                 fits
             }
@@ -225,6 +231,17 @@ pub(super) fn accepts<'s>(wanted: &Type<'s>, given: &Type<'s>, bindings: &mut Bi
         (Type::List(a), Type::List(b)) | (Type::Optional(a), Type::Optional(b)) => accepts(a, b, bindings),
         (Type::Map(a, b), Type::Map(c, d)) => accepts(a, c, bindings) && accepts(b, d, bindings),
         (wanted, given) => compatible(wanted, given),
+    }
+}
+
+/// What is known of a type parameter that stands for both types: `[]` becomes a list of what the other one holds.
+fn settled<'s>(bound: &Type<'s>, given: &Type<'s>) -> Type<'s> {
+    match (bound, given) {
+        (Type::Open | Type::Null, given) => given.clone(),
+        (Type::List(a), Type::List(b)) => Type::List(Rc::new(settled(a, b))),
+        (Type::Optional(a), Type::Optional(b)) => Type::Optional(Rc::new(settled(a, b))),
+        (Type::Map(a, b), Type::Map(c, d)) => Type::Map(Rc::new(settled(a, c)), Rc::new(settled(b, d))),
+        (bound, _) => bound.clone(),
     }
 }
 
@@ -236,6 +253,7 @@ pub(super) fn compatible(a: &Type<'_>, b: &Type<'_>) -> bool {
             other,
             Type::Null
                 | Type::Object(_)
+                | Type::Message(_)
                 | Type::Opaque(_)
                 | Type::Timestamp
                 | Type::Duration

@@ -12,6 +12,7 @@ use serde_json::Value as Json;
 use super::json;
 use super::library::Opaque;
 use super::library::time::Moment;
+use super::message::Message;
 use crate::schema::{ListKind, Schema};
 
 /// A value of the Common Expression Language. The lifetime is that of the JSON it may borrow.
@@ -35,6 +36,8 @@ pub enum Value<'a> {
     List(List<'a>),
     /// A map, or an object with fields.
     Map(Map<'a>),
+    /// A message that the expression has made.
+    Message(Message<'a>),
     /// A point in time.
     Timestamp(Moment),
     /// A span of time in nanoseconds.
@@ -153,6 +156,7 @@ impl<'a> Value<'a> {
             Value::Bytes(_) => "bytes",
             Value::List(_) => "list",
             Value::Map(_) => "map",
+            Value::Message(message) => message.base_name(),
             Value::Timestamp(_) => "google.protobuf.Timestamp",
             Value::Duration(_) => "google.protobuf.Duration",
             Value::Type(_) => "type",

@@ -285,10 +285,10 @@ fn write_value(
         Value::Double(number) if nested => format!("{:?}", show_double(*number)),
         Value::Timestamp(moment) if nested => format!("timestamp(\"{moment}\")"),
         Value::Duration(nanos) if nested => format!("duration(\"{}\")", time::show_duration(*nanos)),
-        Value::Optional(_) | Value::Opaque(_) if nested => {
+        Value::Optional(_) | Value::Opaque(_) | Value::Message(_) if nested => {
             return Err(EvalError::failed(format!("no formatting function for {}", value.type_name())));
         }
-        Value::Optional(_) | Value::Opaque(_) => {
+        Value::Optional(_) | Value::Opaque(_) | Value::Message(_) => {
             return Err(EvalError::failed(Clause::String.complaint(value.type_name())));
         }
         scalar => show(scalar)?,

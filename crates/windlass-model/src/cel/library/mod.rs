@@ -4,6 +4,7 @@ mod authorization;
 pub(super) mod convert;
 mod format;
 pub(super) mod format_string;
+mod json_patch;
 pub(super) mod lists;
 mod network;
 mod optional;
@@ -34,12 +35,13 @@ pub(super) type Native = for<'c, 'a> fn(&mut Arguments<'c, 'a>) -> Outcome<'a>;
 /// Functions and the names they go by.
 type Table = &'static [(&'static str, Native)];
 
-const TABLES: [Table; 14] = [
+const TABLES: [Table; 15] = [
     authorization::FUNCTIONS,
     convert::FUNCTIONS,
     format::FUNCTIONS,
     format_string::FUNCTIONS,
     lists::FUNCTIONS,
+    json_patch::FUNCTIONS,
     network::FUNCTIONS,
     optional::FUNCTIONS,
     quantity::FUNCTIONS,
@@ -55,6 +57,11 @@ const TABLES: [Table; 14] = [
 pub(super) fn find(name: &str) -> Option<Native> {
     let mut functions = TABLES.iter().flat_map(|table| table.iter());
     functions.find(|(known, _)| *known == name).map(|(_, native)| *native)
+}
+
+/// Whether only expressions that make patches know a function.
+pub(super) fn is_for_patches(name: &str) -> bool {
+    json_patch::FUNCTIONS.iter().any(|(known, _)| *known == name)
 }
 
 /// The names of all functions.
