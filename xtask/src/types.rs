@@ -23,6 +23,8 @@ const ROOTS: &[&str] = &[
     "admissionregistration.v1.ValidatingAdmissionPolicy",
     "admissionregistration.v1.ValidatingAdmissionPolicyBinding",
     "admissionregistration.v1.ValidatingWebhookConfiguration",
+    "admissionregistration.v1beta1.MutatingAdmissionPolicy",
+    "admissionregistration.v1beta1.MutatingAdmissionPolicyBinding",
     "apiextensions.v1.CustomResourceDefinition",
     "apps.v1.ControllerRevision",
     "apps.v1.DaemonSet",

@@ -9,7 +9,7 @@ use crate::response::Response;
 use crate::status::{Reason, Status};
 use crate::store::{Change, Key, MemoryStore};
 use crate::time::Timestamp;
-use crate::types::Types;
+use crate::types::{FeatureGates, Types};
 use crate::verbs::{self, Effect};
 use crate::{crd, definitions, gc, namespaces, policies, protection, workloads};
 
@@ -46,6 +46,11 @@ impl Cluster {
             cluster.request(&request);
         }
         cluster
+    }
+
+    /// Serves what is behind feature gates that are open, too.
+    pub fn open_gates(&mut self, gates: FeatureGates) {
+        Arc::make_mut(&mut self.types).open_gates(gates);
     }
 
     /// What the API would answer, and what would change. Changes nothing.

@@ -66,5 +66,5 @@ pub use response::{Body, List, Response};
 pub use status::{Reason, Status};
 pub use store::{Change, History, Key, MemoryStore, Store};
 pub use time::Timestamp;
-pub use types::{TypeInfo, Types};
+pub use types::{FeatureGates, TypeInfo, Types};
 pub use verbs::{Caller, Effect, handle, handle_as};

@@ -31,6 +31,17 @@ struct Package {
     values: BTreeMap<String, BTreeSet<String>>,
     /// Types that have no other values than their constants.
     enums: BTreeSet<String>,
+    /// The packages of API types that it imports, by the names that it gives them.
+    imports: BTreeMap<String, String>,
+    /// Other names for types of other packages.
+    aliases: Vec<Alias>,
+}
+
+/// `type Name = package.Target`
+struct Alias {
+    name: String,
+    package: String,
+    target: String,
 }
 
 /// One field of a Go struct.
@@ -55,6 +66,7 @@ impl GoTypes {
         for root in roots_beside(swagger)? {
             read_groups(&root, &mut packages)?;
         }
+        resolve_aliases(&mut packages);
         Ok(GoTypes { packages })
     }
 
@@ -233,6 +245,24 @@ fn read_groups(root: &Path, packages: &mut BTreeMap<String, Package>) -> Result<
     Ok(())
 }
 
+/// Takes over the types that stand in other packages.
+fn resolve_aliases(packages: &mut BTreeMap<String, Package>) {
+    let names: Vec<String> = packages.keys().cloned().collect();
+    for own in names {
+        let aliases = packages.get_mut(&own).map(|package| std::mem::take(&mut package.aliases));
+        for Alias { name, package: other, target } in aliases.unwrap_or_default() {
+            let Some(other) = packages.get(&other) else { continue };
+            let structure = other.structs.get(&target).cloned();
+            let values = other.values.get(&target).cloned();
+            let is_enum = other.enums.contains(&target);
+            let Some(package) = packages.get_mut(&own) else { continue };
+            package.structs.extend(structure.map(|fields| (name.clone(), fields)));
+            package.values.extend(values.map(|values| (name.clone(), values)));
+            package.enums.extend(is_enum.then_some(name));
+        }
+    }
+}
+
 impl Package {
     /// Takes structs and constants from one file. Kubernetes API types put each field on one line.
     fn read(&mut self, source: &str) {
@@ -245,6 +275,12 @@ impl Package {
                 self.structs.entry(name.to_owned()).or_default();
             } else if let Some(name) = empty_struct_name(line) {
                 self.structs.entry(name.to_owned()).or_default();
+            } else if let Some((name, package)) = import(trimmed) {
+                self.imports.insert(name.to_owned(), package);
+            } else if let Some((name, import, target)) = alias(line) {
+                let package = self.imports.get(import).cloned().unwrap_or_default();
+                self.aliases.push(Alias { name: name.to_owned(), package, target: target.to_owned() });
+                is_enum = false;
             } else if trimmed == "// +enum" {
                 is_enum = true;
             } else if let Some(name) = string_type(line) {
@@ -285,6 +321,19 @@ fn struct_name(line: &str) -> Option<&str> {
 
 fn empty_struct_name(line: &str) -> Option<&str> {
     line.strip_prefix("type ")?.strip_suffix(" struct{}")
+}
+
+/// Name and package of `v1 "k8s.io/api/GROUP/VERSION"`.
+fn import(line: &str) -> Option<(&str, String)> {
+    let (name, path) = line.split_once(" \"k8s.io/api/")?;
+    Some((name, path.strip_suffix('"')?.replace('/', ".")))
+}
+
+/// `type Name = v1.Other`
+fn alias(line: &str) -> Option<(&str, &str, &str)> {
+    let (name, target) = line.strip_prefix("type ")?.split_once(" = ")?;
+    let (import, target) = target.split_once('.')?;
+    Some((name, import, target))
 }
 
 /// `type Name string`
@@ -433,6 +482,18 @@ type Handler struct {
         ] {
             assert_eq!(go.allowed_values("core.v1.Port", &field(go_type)), expected, "{go_type}");
         }
+    }
+
+    #[test]
+    fn aliases_are_what_they_stand_for() {
+        let mut newer = Package::default();
+        newer.read("\tcorev1 \"k8s.io/api/core/v1\"\ntype Door = corev1.Port\ntype Sort = corev1.Kind\n");
+        let mut packages = BTreeMap::from([("core.v1".to_owned(), package()), ("core.v2".to_owned(), newer)]);
+        resolve_aliases(&mut packages);
+        let go = GoTypes { packages };
+        assert!(go.field("core.v2.Door", "number").unwrap().is_some());
+        let field = field_of("Sort Sort `json:\"sort\"`", None).unwrap();
+        assert_eq!(go.allowed_values("core.v2.Door", &field), ["", "Dedicated", "Shared"]);
     }
 
     #[test]

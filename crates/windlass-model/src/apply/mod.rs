@@ -13,6 +13,7 @@
 //! same fields.
 
 mod compare;
+mod configuration;
 pub mod field_set;
 mod last_applied;
 mod managed;
@@ -34,6 +35,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+pub(crate) use self::configuration::merge_configuration;
 pub use self::field_set::{FieldNode, FieldSet, FieldSetError};
 pub use self::overwritten::{Overwritten, overwritten};
 pub use self::path_element::{PathElement, PathElementError};

@@ -30,7 +30,7 @@ pub fn apply_json_patch(target: &Value, patch: &Value) -> Result<Value, Status> 
         );
         return Err(Status::failure(413, Reason::RequestEntityTooLarge, message));
     }
-    let mut document = Document { root: target.clone(), depth: depth(target), copied_bytes: 0 };
+    let mut document = Document::new(target.clone());
     for operation in &operations {
         document.apply(operation).ok_or_else(Status::unprocessable)?;
     }
@@ -39,14 +39,14 @@ pub fn apply_json_patch(target: &Value, patch: &Value) -> Result<Value, Status> 
 
 /// One operation as it was sent; absent and null are the same.
 #[derive(Default)]
-struct Operation<'a> {
-    op: Option<&'a str>,
-    path: Option<&'a str>,
-    from: Option<&'a str>,
-    value: Option<&'a Value>,
+pub(super) struct Operation<'a> {
+    pub(super) op: Option<&'a str>,
+    pub(super) path: Option<&'a str>,
+    pub(super) from: Option<&'a str>,
+    pub(super) value: Option<&'a Value>,
 }
 
-fn read_patch(patch: &Value) -> Result<Vec<Operation<'_>>, Status> {
+pub(super) fn read_patch(patch: &Value) -> Result<Vec<Operation<'_>>, Status> {
     match patch {
         Value::Null => Ok(Vec::new()),
         Value::Array(operations) => operations.iter().map(read_operation).collect(),
@@ -77,16 +77,21 @@ fn malformed(value: &Value, into: &str) -> Status {
 }
 
 /// A document that is being patched.
-struct Document {
-    root: Value,
+pub(super) struct Document {
+    pub(super) root: Value,
     /// At least how deep the root is nested.
     depth: usize,
     copied_bytes: usize,
 }
 
 impl Document {
+    /// A document before its first operation.
+    pub(super) fn new(root: Value) -> Self {
+        Document { depth: depth(&root), root, copied_bytes: 0 }
+    }
+
     /// `None` if the operation does not apply.
-    fn apply(&mut self, operation: &Operation<'_>) -> Option<()> {
+    pub(super) fn apply(&mut self, operation: &Operation<'_>) -> Option<()> {
         let path = operation.path;
         let value = || operation.value.cloned().unwrap_or_default();
         match operation.op? {
@@ -189,7 +194,7 @@ impl Document {
 }
 
 /// The value that holds what a path names, and the last part of the path.
-fn parent_of<'a>(root: &'a mut Value, path: &str) -> Option<(&'a mut Value, String)> {
+pub(super) fn parent_of<'a>(root: &'a mut Value, path: &str) -> Option<(&'a mut Value, String)> {
     let (_, path) = path.split_once('/')?;
     let (parents, last) = match path.rsplit_once('/') {
         None => (None, path),
@@ -219,7 +224,7 @@ fn existing_index(list: &[Value], key: &str) -> Option<usize> {
 }
 
 /// An index below `length`; a negative one counts from there.
-fn index(key: &str, length: usize) -> Option<usize> {
+pub(super) fn index(key: &str, length: usize) -> Option<usize> {
     let index: i64 = key.parse().ok()?;
     let index = if index < 0 { index.checked_add(i64::try_from(length).ok()?)? } else { index };
     usize::try_from(index).ok().filter(|index| *index < length)

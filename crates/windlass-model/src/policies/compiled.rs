@@ -11,9 +11,10 @@ use crate::status::Reason;
 
 use super::expression::{Expression, Purpose, Variables, compile, qualified};
 use super::matching::Matching;
+use super::mutation::Mutation;
 use super::{items, name_of, text};
 
-/// A ValidatingAdmissionPolicy.
+/// A validating or mutating policy.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Policy {
     pub(super) name: Box<str>,
@@ -28,6 +29,10 @@ pub(super) struct Policy {
     pub(super) validations: Vec<Validation>,
     /// The values of its audit annotations. There is no audit log, but one that fails refuses the request.
     pub(super) annotations: Vec<Expression>,
+    /// What a mutating policy does, in this order.
+    pub(super) mutations: Vec<Mutation>,
+    /// Whether it looks again at what later policies have changed.
+    pub(super) reinvoked: bool,
 }
 
 /// What must hold.
@@ -39,7 +44,7 @@ pub(super) struct Validation {
     pub(super) reason: Reason,
 }
 
-/// A ValidatingAdmissionPolicyBinding.
+/// The binding of a validating or mutating policy.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Binding {
     pub(super) name: Box<str>,
@@ -88,6 +93,8 @@ impl Policy {
             variables,
             validations: items(spec, "validations").map(|it| Validation::of(it, &declared)).collect(),
             annotations: all("auditAnnotations", "valueExpression", Purpose::Annotation),
+            mutations: items(spec, "mutations").filter_map(|it| Mutation::of(it, &declared)).collect(),
+            reinvoked: text(spec, "reinvocationPolicy") == "IfNeeded",
         }
     }
 }

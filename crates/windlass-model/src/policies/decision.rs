@@ -75,7 +75,11 @@ pub(super) fn decide(
 }
 
 /// Whether all match conditions hold. One that does not hold wins over those that fail.
-fn matches_conditions(review: &Review<'_>, policy: &Policy, inputs: Inputs<'_>) -> Result<bool, String> {
+pub(super) fn matches_conditions(
+    review: &Review<'_>,
+    policy: &Policy,
+    inputs: Inputs<'_>,
+) -> Result<bool, String> {
     let scope = PolicyScope::new(review, policy, inputs, CONDITIONS_BUDGET);
     let mut values = Vec::with_capacity(policy.conditions.len());
     for condition in &policy.conditions {

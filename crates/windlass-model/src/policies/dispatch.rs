@@ -1,37 +1,22 @@
-//! All policies, asked about one request.
+//! All validating policies, asked about one request.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::object;
+use crate::request::ResourceId;
 use crate::status::{Cause, Reason, Status};
-use crate::store::{Key, Store};
+use crate::store::Store;
 use crate::types::Types;
 
 use super::compiled::{Binding, Policy};
 use super::decision::{Decision, Objection, decide};
-use super::matching::Matched;
 use super::parameters;
-use super::review::{Kind, Review};
+use super::review::Review;
 use super::scope::Inputs;
-use super::{BINDINGS, GROUP, Hook, POLICIES};
-
-/// What the metadata of `namespaceObject` shows.
-const NAMESPACE_METADATA: [&str; 11] = [
-    "name",
-    "generateName",
-    "uid",
-    "resourceVersion",
-    "generation",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "labels",
-    "annotations",
-    "finalizers",
-];
+use super::view::{View, namespace_object};
+use super::{ALL, GROUP, Hook};
 
 /// What all policies together say.
 #[derive(Debug, Default)]
@@ -45,19 +30,22 @@ pub(crate) struct Admission {
 /// Asks all policies about a write. Those about policies themselves are never asked for, so that a bad policy can be
 /// repaired.
 pub(crate) fn admit<S: Store + ?Sized>(store: &S, types: &Types, review: &Review<'_>) -> Admission {
-    let resource = review.resource;
-    let exempt = resource.group == GROUP && matches!(resource.plural.as_str(), POLICIES | BINDINGS);
-    if types.policies().is_idle() || exempt {
+    if types.policies().is_idle() || is_exempt(review.resource) {
         return Admission::default();
     }
     let mut round = Round { store, types, review, refusals: Vec::new(), warnings: Vec::new() };
-    for hook in &types.policies().hooks {
+    for hook in &types.policies().validating.hooks {
         if let Err(status) = round.ask(hook) {
             return Admission { refusal: Some(status), warnings: round.warnings };
         }
     }
     let refusal = round.refusals.first().map(|refusal| refusal.status(review));
     Admission { refusal, warnings: round.warnings }
+}
+
+/// Whether a resource is that of policies or bindings.
+pub(super) fn is_exempt(resource: &ResourceId) -> bool {
+    resource.group == GROUP && ALL.contains(&resource.plural.as_str())
 }
 
 /// One request on its way through all policies.
@@ -101,17 +89,9 @@ impl<S: Store + ?Sized> Round<'_, S> {
         };
         let view = View::of(self.review, &matched, self.types);
         for binding in &hook.bindings {
-            let matches = match &binding.resources {
-                Some(resources) => resources.matches(self.review, self.store, self.types),
-                None => Ok(Some(matched.clone())),
-            };
-            let collected = match matches {
-                Ok(None) => continue,
-                Ok(Some(_)) => parameters::collect(self.store, params, binding, self.review.namespace),
-                Err(why) => Err(why),
-            };
-            match collected {
-                Ok(all) => self.evaluate(policy, binding, &view, &all)?,
+            match parameters::of_binding(self.review, self.store, self.types, params, binding) {
+                Ok(None) => {}
+                Ok(Some(all)) => self.evaluate(policy, binding, &view, &all)?,
                 Err(why) => self.misconfigured(policy, Some(binding), &why),
             }
         }
@@ -193,69 +173,4 @@ impl Refusal {
         status.details.get_or_insert_default().causes.push(cause);
         status
     }
-}
-
-/// The request in the version that a policy matches.
-struct View<'a> {
-    object: Cow<'a, Value>,
-    old_object: Cow<'a, Value>,
-    request: Value,
-    condition_request: Value,
-}
-
-impl<'a> View<'a> {
-    fn of(review: &Review<'a>, matched: &Matched, types: &Types) -> Self {
-        let shown = |object: Option<&'a Value>| match object {
-            None => Cow::Owned(Value::Null),
-            Some(object) => as_kind(object, review, matched, types),
-        };
-        View {
-            object: shown(review.object),
-            old_object: shown(review.old_object),
-            request: review.request(&matched.resource, &matched.kind),
-            condition_request: review.request(review.resource, &matched.kind),
-        }
-    }
-
-    fn inputs(&self) -> Inputs<'_> {
-        Inputs {
-            object: &self.object,
-            old_object: &self.old_object,
-            request: &self.request,
-            params: &Value::Null,
-            namespace: &Value::Null,
-        }
-    }
-}
-
-/// An object in the version of the resource that a policy knows it by.
-fn as_kind<'a>(object: &'a Value, review: &Review<'_>, matched: &Matched, types: &Types) -> Cow<'a, Value> {
-    let Kind { group, version, kind } = &matched.kind;
-    let is_shown = object["apiVersion"] == *object::api_version(group, version) && object["kind"] == **kind;
-    if is_shown {
-        return Cow::Borrowed(object);
-    }
-    let mut object = object.clone();
-    match types.get(&matched.resource) {
-        Some(info) if matched.kind != review.kind => info.convert(&mut object),
-        _ => {
-            object["apiVersion"] = object::api_version(group, version).into();
-            object["kind"] = kind.as_str().into();
-        }
-    }
-    Cow::Owned(object)
-}
-
-/// The variable `namespaceObject`: null outside namespaces.
-fn namespace_object<S: Store + ?Sized>(store: &S, name: &str) -> Result<Value, Status> {
-    if name.is_empty() {
-        return Ok(Value::Null);
-    }
-    let found = store.get(&Key::new("", "namespaces", "", name));
-    let found = found.ok_or_else(|| Status::not_found("", "namespaces", name))?;
-    let metadata = found["metadata"].as_object().into_iter().flatten();
-    let metadata = metadata.filter(|(field, _)| NAMESPACE_METADATA.contains(&field.as_str()));
-    let metadata: serde_json::Map<String, Value> =
-        metadata.map(|(field, value)| (field.clone(), value.clone())).collect();
-    Ok(json!({ "metadata": metadata, "spec": found["spec"], "status": found["status"] }))
 }

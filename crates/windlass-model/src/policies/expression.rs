@@ -1,6 +1,7 @@
 //! The expressions of a policy: what they may use, and what they must return.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use serde_json::Value;
 
@@ -20,6 +21,10 @@ pub(crate) enum Purpose {
     Annotation,
     /// A variable, which may be anything.
     Variable,
+    /// Makes a part of an object that is applied.
+    ApplyConfiguration,
+    /// Makes a list of operations.
+    JsonPatch,
 }
 
 /// What the expressions of a policy may use besides the object and the request.
@@ -82,6 +87,10 @@ impl Declarations for View<'_> {
             name => own?.get(name)?.clone(),
         })
     }
+
+    fn makes_patch(&self) -> bool {
+        matches!(self.purpose, Purpose::ApplyConfiguration | Purpose::JsonPatch)
+    }
 }
 
 /// Compiles an expression; returns it with its type. The error is what Kubernetes says of the field.
@@ -96,6 +105,8 @@ pub(crate) fn compile(
         Purpose::MatchCondition | Purpose::Validation => &[Type::Bool],
         Purpose::Message => &[Type::String],
         Purpose::Annotation => &[Type::String, Type::Null],
+        Purpose::ApplyConfiguration => &[Type::Message("Object".into())],
+        Purpose::JsonPatch => &[Type::List(Rc::new(Type::Message("JSONPatch".into())))],
         Purpose::Variable => &[],
     };
     if wanted.is_empty() || wanted.contains(&output) {

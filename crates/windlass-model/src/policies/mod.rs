@@ -1,16 +1,20 @@
-//! ValidatingAdmissionPolicies: compiled when they are written, evaluated on every write that they match.
+//! Admission policies: compiled when they are written, evaluated on every write that they match. Mutating ones change
+//! what is written, then validating ones look at the result.
 //!
 //! [`Policies`] is a part of [`Types`](crate::Types), since it changes as seldom and is needed as often: a request to an API
-//! without policies costs a look at an empty list. The verbs describe a write as a `Review` and `admit` it.
+//! without policies costs a look at an empty list. The verbs describe a write as a `Review`, `mutate` it and `admit` it.
 
 mod compiled;
 mod decision;
 mod dispatch;
 mod expression;
 mod matching;
+mod mutation;
+mod mutator;
 mod parameters;
 mod review;
 mod scope;
+mod view;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,20 +24,34 @@ use crate::store::{Change, Key, Store};
 
 pub(crate) use dispatch::admit;
 pub(crate) use expression::{Purpose, Variables, compile};
+pub(crate) use mutator::{Reinvocation, mutate};
 pub(crate) use review::{Kind, Operation, Review};
 
 use compiled::{Binding, Policy};
 
 /// The group of policies and bindings.
 pub const GROUP: &str = "admissionregistration.k8s.io";
-/// The resource of policies.
+/// The resource of validating policies.
 pub const POLICIES: &str = "validatingadmissionpolicies";
-/// The resource of bindings.
+/// The resource of their bindings.
 pub const BINDINGS: &str = "validatingadmissionpolicybindings";
+/// The resource of mutating policies.
+pub const MUTATING_POLICIES: &str = "mutatingadmissionpolicies";
+/// The resource of their bindings.
+pub const MUTATING_BINDINGS: &str = "mutatingadmissionpolicybindings";
+
+const ALL: [&str; 4] = [POLICIES, BINDINGS, MUTATING_POLICIES, MUTATING_BINDINGS];
 
 /// All policies and bindings that there are, ready to be evaluated.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Policies {
+    validating: PolicySet,
+    mutating: PolicySet,
+}
+
+/// The policies of one kind.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct PolicySet {
     policies: BTreeMap<Box<str>, Arc<Policy>>,
     bindings: BTreeMap<Box<str>, Arc<Binding>>,
     /// The policies that are bound, in the order of their names.
@@ -49,14 +67,13 @@ struct Hook {
 
 /// Whether an object is a policy or a binding.
 pub fn concerns(key: &Key) -> bool {
-    &*key.group == GROUP && matches!(&*key.plural, POLICIES | BINDINGS)
+    &*key.group == GROUP && ALL.contains(&&*key.plural)
 }
 
 /// What turns the policies and bindings of one store into those of another.
 pub(crate) fn changes_between<S: Store>(one: &S, other: &S) -> Vec<Change> {
     let all = |store: &S| -> BTreeMap<Key, Arc<serde_json::Value>> {
-        let both = [POLICIES, BINDINGS].into_iter();
-        both.flat_map(|plural| store.scan(GROUP, plural, None, None).collect::<Vec<_>>()).collect()
+        ALL.into_iter().flat_map(|plural| store.scan(GROUP, plural, None, None).collect::<Vec<_>>()).collect()
     };
     let (mut before, after) = (all(one), all(other));
     let change = |key: Key, before, after| Change { key, before, after, version: 0 };
@@ -70,14 +87,21 @@ pub(crate) fn changes_between<S: Store>(one: &S, other: &S) -> Vec<Change> {
 }
 
 impl Policies {
-    /// Whether no policy is bound, so that nothing has to be evaluated.
+    /// Whether no validating policy is bound, so that nothing has to be evaluated.
     pub fn is_idle(&self) -> bool {
-        self.hooks.is_empty()
+        self.validating.hooks.is_empty()
+    }
+
+    /// Whether no mutating policy is bound, so that writes stay as they are.
+    pub fn mutates_nothing(&self) -> bool {
+        self.mutating.hooks.is_empty()
     }
 
     /// Whether there are neither policies nor bindings.
     pub fn is_empty(&self) -> bool {
-        self.policies.is_empty() && self.bindings.is_empty()
+        [&self.validating, &self.mutating]
+            .iter()
+            .all(|set| set.policies.is_empty() && set.bindings.is_empty())
     }
 
     /// The policies after some changes; `None` if they stay the same.
@@ -92,21 +116,29 @@ impl Policies {
             after.get_or_insert_with(|| self.clone()).commit(change);
         }
         if let Some(after) = &mut after {
-            after.bind();
+            after.validating.bind();
+            after.mutating.bind();
         }
         after
     }
 
     fn commit(&mut self, change: &Change) {
+        let plural = &*change.key.plural;
+        let mutating = matches!(plural, MUTATING_POLICIES | MUTATING_BINDINGS);
+        let set = if mutating { &mut self.mutating } else { &mut self.validating };
         let name: Box<str> = change.key.name.as_ref().into();
-        match (&*change.key.plural, &change.after) {
-            (POLICIES, Some(policy)) => drop(self.policies.insert(name, Arc::new(Policy::of(policy)))),
-            (POLICIES, None) => drop(self.policies.remove(&name)),
-            (_, Some(binding)) => drop(self.bindings.insert(name, Arc::new(Binding::of(binding)))),
-            (_, None) => drop(self.bindings.remove(&name)),
+        match (plural, &change.after) {
+            (POLICIES | MUTATING_POLICIES, Some(policy)) => {
+                set.policies.insert(name, Arc::new(Policy::of(policy)));
+            }
+            (POLICIES | MUTATING_POLICIES, None) => drop(set.policies.remove(&name)),
+            (_, Some(binding)) => drop(set.bindings.insert(name, Arc::new(Binding::of(binding)))),
+            (_, None) => drop(set.bindings.remove(&name)),
         }
     }
+}
 
+impl PolicySet {
     /// Finds the bindings of each policy. One without a policy waits for it.
     fn bind(&mut self) {
         let of = |policy: &Arc<Policy>| {

@@ -9,6 +9,7 @@ use crate::store::{Key, Store};
 use crate::types::{TypeInfo, Types};
 
 use super::compiled::{Binding, ParamRef, Policy};
+use super::review::Review;
 
 /// The type of a policy's parameters; `None` if it takes none.
 ///
@@ -22,11 +23,30 @@ pub(super) fn kind_of<'t>(policy: &Policy, types: &'t Types) -> Result<Option<&'
     })
 }
 
+/// The parameters with which a binding asks for its policy to be evaluated; `None` if it is not about the request.
+///
+/// # Errors
+/// Why that cannot be known, or why the binding and its parameters do not go together.
+pub(super) fn of_binding<S: Store + ?Sized>(
+    review: &Review<'_>,
+    store: &S,
+    types: &Types,
+    kind: Option<&Arc<TypeInfo>>,
+    binding: &Binding,
+) -> Result<Option<Vec<Option<Arc<Value>>>>, String> {
+    if let Some(resources) = &binding.resources
+        && resources.matches(review, store, types)?.is_none()
+    {
+        return Ok(None);
+    }
+    collect(store, kind, binding, review.namespace).map(Some)
+}
+
 /// The parameters to evaluate the policy with, once for each. Without parameters that is once, with none.
 ///
 /// # Errors
 /// Why the binding and its parameters do not go together.
-pub(super) fn collect<S: Store + ?Sized>(
+fn collect<S: Store + ?Sized>(
     store: &S,
     kind: Option<&Arc<TypeInfo>>,
     binding: &Binding,

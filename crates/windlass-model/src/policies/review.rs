@@ -75,6 +75,29 @@ impl Kind {
     }
 }
 
+impl<'a> Review<'a> {
+    /// The same write, of another object.
+    pub(super) fn with_object<'b>(&self, object: &'b Value) -> Review<'b>
+    where
+        'a: 'b,
+    {
+        Review {
+            operation: self.operation,
+            resource: self.resource,
+            kind: self.kind.clone(),
+            subresource: self.subresource,
+            namespace: self.namespace,
+            name: self.name,
+            object: Some(object),
+            old_object: self.old_object,
+            options: self.options.clone(),
+            dry_run: self.dry_run,
+            user: self.user,
+            authorizer: self.authorizer,
+        }
+    }
+}
+
 impl Review<'_> {
     /// The variable `request`, as a policy sees it that knows the objects by this resource and kind.
     pub(super) fn request(&self, resource: &ResourceId, kind: &Kind) -> Value {

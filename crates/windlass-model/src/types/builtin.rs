@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::resources::{RESOURCES, Resource, TOKEN_REQUEST};
-use super::{Origin, Scale, TypeInfo, Types, columns, schemas};
+use super::resources::{MUTATING_ADMISSION_POLICY, RESOURCES, Resource, TOKEN_REQUEST};
+use super::{FeatureGates, Origin, Scale, TypeInfo, Types, columns, schemas};
 use crate::request::ResourceId;
 use crate::schema::Schema;
 
@@ -19,6 +19,12 @@ pub(super) fn types() -> Types {
         .clone()
 }
 
+/// The types behind the gates that are open.
+pub(super) fn gated_types(gates: FeatureGates) -> impl Iterator<Item = TypeInfo> {
+    let mutating = if gates.mutating_admission_policy { MUTATING_ADMISSION_POLICY } else { &[] };
+    mutating.iter().map(type_info)
+}
+
 /// The schema of a built-in type that is no resource of its own: `autoscaling.v1.Scale`, `policy.v1.Eviction`,
 /// `core.v1.Binding`, `meta.v1.DeleteOptions`.
 pub fn schema(type_name: &str) -> Option<Arc<Schema>> {
@@ -27,7 +33,7 @@ pub fn schema(type_name: &str) -> Option<Arc<Schema>> {
 
 /// The name of a built-in type in the data file: `apps.v1.Deployment`.
 pub(crate) fn type_name(resource: &ResourceId) -> Option<&'static str> {
-    let found = RESOURCES.iter().find(|known| {
+    let found = RESOURCES.iter().chain(MUTATING_ADMISSION_POLICY).find(|known| {
         known.group == resource.group
             && known.plural == resource.plural
             && known.version() == resource.version

@@ -345,7 +345,15 @@ fn rows_of_other_groups(group: &str, kind: &str) -> &'static [Row] {
             ("ParamKind", "string", Always, With(cells::parameter_kind)),
             AGE,
         ],
-        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding") => &[
+        ("admissionregistration.k8s.io", "MutatingAdmissionPolicy") => &[
+            ("Mutations", "integer", Always, Count("/spec/mutations")),
+            ("ParamKind", "string", Always, With(cells::parameter_kind)),
+            AGE,
+        ],
+        (
+            "admissionregistration.k8s.io",
+            "ValidatingAdmissionPolicyBinding" | "MutatingAdmissionPolicyBinding",
+        ) => &[
             ("PolicyName", "string", Always, Text("/spec/policyName")),
             ("ParamRef", "string", Always, With(cells::parameter)),
             AGE,

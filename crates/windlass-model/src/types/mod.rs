@@ -5,6 +5,7 @@ pub mod columns;
 pub(crate) mod data;
 pub mod defaults;
 pub(crate) mod events;
+mod feature_gates;
 pub mod quantity;
 pub mod reading;
 mod resources;
@@ -21,6 +22,7 @@ use crate::object;
 use crate::policies::Policies;
 use crate::request::ResourceId;
 use crate::schema::Schema;
+pub use feature_gates::{FeatureGateError, FeatureGates};
 use reading::Reading;
 
 pub(crate) use schemas::is_zero;
@@ -200,6 +202,18 @@ impl Types {
     /// The types that every Kubernetes has.
     pub fn built_in() -> Self {
         builtin::types()
+    }
+
+    /// The types that every Kubernetes has, and those behind the feature gates that are open.
+    pub fn built_in_with(gates: FeatureGates) -> Self {
+        let mut types = Types::built_in();
+        types.open_gates(gates);
+        types
+    }
+
+    /// Serves what is behind feature gates that are open, too.
+    pub fn open_gates(&mut self, gates: FeatureGates) {
+        builtin::gated_types(gates).for_each(|info| self.insert(info));
     }
 
     /// Adds or replaces one version of one type.

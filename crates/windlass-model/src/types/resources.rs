@@ -281,3 +281,23 @@ pub(super) const RESOURCES: &[Resource] = &[
     .cluster()
     .generation(),
 ];
+
+/// What the feature gate `MutatingAdmissionPolicy` adds.
+pub(super) const MUTATING_ADMISSION_POLICY: &[Resource] = &[
+    Resource::new(
+        "admissionregistration.v1beta1.MutatingAdmissionPolicy",
+        ADMISSION,
+        "mutatingadmissionpolicies",
+    )
+    .in_categories(API_EXTENSIONS)
+    .cluster()
+    .generation(),
+    Resource::new(
+        "admissionregistration.v1beta1.MutatingAdmissionPolicyBinding",
+        ADMISSION,
+        "mutatingadmissionpolicybindings",
+    )
+    .in_categories(API_EXTENSIONS)
+    .cluster()
+    .generation(),
+];

@@ -10,6 +10,7 @@ mod cron;
 mod events;
 mod formats;
 mod jobs;
+mod mutating_policies;
 mod networking;
 mod pod_updates;
 mod pods;
@@ -139,6 +140,8 @@ fn validate_other(errors: &mut Errors, info: &TypeInfo, new: &Value, old: Option
         "StorageClass" => storage::check_class(errors, new, old),
         "ValidatingAdmissionPolicy" => policies::check_policy(errors, new),
         "ValidatingAdmissionPolicyBinding" => policies::check_binding(errors, new),
+        "MutatingAdmissionPolicy" => mutating_policies::check_policy(errors, new),
+        "MutatingAdmissionPolicyBinding" => mutating_policies::check_binding(errors, new),
         _ => {}
     }
 }

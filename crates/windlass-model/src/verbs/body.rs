@@ -81,6 +81,21 @@ pub(super) fn settle<S: Store + ?Sized>(call: &Call<'_, S>, mut object: Value) -
     Ok(object)
 }
 
+/// As [`settle`], for what an admission policy has made. A patch must make what the type knows, strictly.
+pub(super) fn settle_mutated<S: Store + ?Sized>(
+    call: &Call<'_, S>,
+    mut object: Value,
+    strict: bool,
+) -> Result<Value, Status> {
+    if strict && !call.is_custom() {
+        let unknown = fit(call.info, &mut object).map_err(Status::internal)?;
+        if !unknown.is_empty() {
+            return Err(Status::internal(format!("strict decoding error: {}", unknown.join(", "))));
+        }
+    }
+    settle(call, object)
+}
+
 /// Makes the namespace of the object that of the request, or refuses it.
 pub(super) fn check_namespace<S: Store + ?Sized>(
     call: &Call<'_, S>,

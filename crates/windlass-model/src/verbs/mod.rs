@@ -8,6 +8,7 @@ mod create;
 mod delete;
 mod delete_collection;
 mod identity;
+mod mutate;
 mod parameter_access;
 mod patch;
 mod pods;

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::authorization::ResourceAttributes;
 use crate::field::{FieldError, FieldPath};
 use crate::object;
-use crate::policies::{BINDINGS, GROUP, POLICIES};
+use crate::policies::{BINDINGS, GROUP, MUTATING_BINDINGS, MUTATING_POLICIES, POLICIES};
 use crate::store::{Key, Store};
 
 use super::call::Call;
@@ -21,10 +21,12 @@ pub(super) fn missing<S: Store + ?Sized>(
         live.is_some_and(|live| fields.iter().all(|field| live["spec"][*field] == new["spec"][*field]))
     };
     match (resource.group.as_str(), resource.plural.as_str()) {
-        (GROUP, POLICIES) if new["spec"]["paramKind"].is_object() && !unchanged(&["paramKind"]) => {
+        (GROUP, POLICIES | MUTATING_POLICIES)
+            if new["spec"]["paramKind"].is_object() && !unchanged(&["paramKind"]) =>
+        {
             policy(call, new)
         }
-        (GROUP, BINDINGS)
+        (GROUP, BINDINGS | MUTATING_BINDINGS)
             if new["spec"]["paramRef"].is_object() && !unchanged(&["paramRef", "policyName"]) =>
         {
             binding(call, new)
@@ -57,7 +59,9 @@ fn binding<S: Store + ?Sized>(call: &Call<'_, S>, new: &Value) -> Option<FieldEr
     let (reference, name) =
         (&new["spec"]["paramRef"], new["spec"]["policyName"].as_str().unwrap_or_default());
     let text = |field: &str| reference[field].as_str().unwrap_or_default().to_owned();
-    let policy = call.store.get(&Key::new(GROUP, POLICIES, "", name));
+    let mutating = call.info.resource.plural == MUTATING_BINDINGS;
+    let policies = if mutating { MUTATING_POLICIES } else { POLICIES };
+    let policy = call.store.get(&Key::new(GROUP, policies, "", name));
     let kind = policy.as_ref().map(|policy| &policy["spec"]["paramKind"]).filter(|kind| kind.is_object());
     let resource = kind.and_then(|kind| resource_of(call, kind));
     let verb = if text("name").is_empty() { "list" } else { "get" };

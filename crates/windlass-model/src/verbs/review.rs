@@ -1,4 +1,4 @@
-//! Asks the admission policies about a write, once it is known what it would store.
+//! Asks the validating admission policies about a write, once it is known what it would store.
 
 use std::borrow::Cow;
 
@@ -87,7 +87,22 @@ fn run<S: Store + ?Sized>(
     object: Option<&Value>,
     old_object: Option<&Value>,
 ) -> Result<(), Status> {
-    let review = Review {
+    let review = describe(call, operation, kind, name, object, old_object);
+    let admission = policies::admit(call.store, call.types, &review);
+    call.warnings.borrow_mut().extend(admission.warnings);
+    admission.refusal.map_or(Ok(()), Err)
+}
+
+/// A write as policies see it.
+pub(super) fn describe<'a, S: Store + ?Sized>(
+    call: &'a Call<'_, S>,
+    operation: Operation,
+    kind: policies::Kind,
+    name: &'a str,
+    object: Option<&'a Value>,
+    old_object: Option<&'a Value>,
+) -> Review<'a> {
+    Review {
         operation,
         resource: &call.info.resource,
         kind,
@@ -100,10 +115,7 @@ fn run<S: Store + ?Sized>(
         dry_run: call.request.options.dry_run,
         user: call.caller.user,
         authorizer: call.caller.authorizer,
-    };
-    let admission = policies::admit(call.store, call.types, &review);
-    call.warnings.borrow_mut().extend(admission.warnings);
-    admission.refusal.map_or(Ok(()), Err)
+    }
 }
 
 /// The options of the request as an object.

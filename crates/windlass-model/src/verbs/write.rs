@@ -18,7 +18,7 @@ use crate::types::{self, Origin};
 
 use super::body;
 use super::call::{Call, Earlier};
-use super::{admission, identity, parameter_access, policy, prepare, review, services, warnings};
+use super::{admission, identity, mutate, parameter_access, policy, prepare, review, services, warnings};
 
 /// What etcd takes in one request.
 const MAX_OBJECT_BYTES: usize = 1_572_864;
@@ -98,6 +98,7 @@ pub(super) fn create<S: Store + ?Sized>(
         apply::track_update(call.info, None, &mut new, call.manager(), None, call.now);
     }
     admission::admit_new(call, &mut new)?;
+    mutate::created(call, &mut new)?;
     prepare::new_object(call.info, &mut new, call.now);
     services::assign(call, &mut new, None, Part::Object)?;
     let errors = validate(call, &new, None, Part::Object);
@@ -133,6 +134,7 @@ pub(super) fn update<S: Store + ?Sized>(
         apply::track_update(call.info, Some(&live), &mut new, call.manager(), part.subresource(), call.now);
     }
     admission::admit_update(call, &live, &mut new)?;
+    mutate::updated(call, &live, &mut new, part)?;
     prepare::update(call.info, &live, &mut new, part);
     services::assign(call, &mut new, Some(&live), part)?;
     let name = object::name(&live);

@@ -7,6 +7,7 @@ mod definitions;
 mod delete;
 mod discovery;
 mod gc;
+mod mutating_policies;
 mod namespaces;
 mod openapi;
 mod ownership;

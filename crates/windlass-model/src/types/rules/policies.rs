@@ -1,4 +1,4 @@
-//! Admission policies and their bindings.
+//! Validating admission policies and their bindings, and what mutating ones have in common with them.
 
 use std::collections::BTreeSet;
 
@@ -66,6 +66,13 @@ pub(super) fn check_status(errors: &mut Errors, policy: &Value) {
 
 /// The rules of ValidatingAdmissionPolicyBindings.
 pub(super) fn check_binding(errors: &mut Errors, binding: &Value) {
+    check_bound(errors, binding);
+    let actions = FieldPath::of("spec").child("validationActions");
+    check_actions(errors, &actions, &binding["spec"]["validationActions"]);
+}
+
+/// What bindings of either kind say: of which policy, with which parameters, for what.
+pub(super) fn check_bound(errors: &mut Errors, binding: &Value) {
     let (spec, path) = (&binding["spec"], FieldPath::of("spec"));
     match text(&spec["policyName"]) {
         "" => errors.push(FieldError::required(&path.child("policyName"), "")),
@@ -80,10 +87,9 @@ pub(super) fn check_binding(errors: &mut Errors, binding: &Value) {
     if spec["matchResources"].is_object() {
         check_matching(errors, &path.child("matchResources"), &spec["matchResources"]);
     }
-    check_actions(errors, &path.child("validationActions"), &spec["validationActions"]);
 }
 
-fn check_param_kind(errors: &mut Errors, path: &FieldPath, kind: &Value) {
+pub(super) fn check_param_kind(errors: &mut Errors, path: &FieldPath, kind: &Value) {
     let version_path = path.child("apiVersion");
     let given = text(&kind["apiVersion"]);
     let parts: Vec<&str> = given.split('/').collect();
@@ -124,7 +130,7 @@ fn joined(errors: &mut Errors, path: &FieldPath, value: &str, before: &str, wron
     }
 }
 
-fn check_param_ref(errors: &mut Errors, path: &FieldPath, reference: &Value) {
+pub(super) fn check_param_ref(errors: &mut Errors, path: &FieldPath, reference: &Value) {
     let (name, selector) = (text(&reference["name"]), &reference["selector"]);
     let both = "name and selector are mutually exclusive";
     if !name.is_empty() {
@@ -166,7 +172,7 @@ fn check_actions(errors: &mut Errors, path: &FieldPath, actions: &Value) {
 }
 
 /// `matchConstraints` and `matchResources`.
-fn check_matching(errors: &mut Errors, path: &FieldPath, matching: &Value) {
+pub(super) fn check_matching(errors: &mut Errors, path: &FieldPath, matching: &Value) {
     one_of(errors, &path.child("matchPolicy"), &matching["matchPolicy"], &["Equivalent", "Exact"]);
     for field in ["namespaceSelector", "objectSelector"] {
         check_selector(errors, &path.child(field), &matching[field]);
@@ -260,7 +266,12 @@ fn check_resources(errors: &mut Errors, path: &FieldPath, given: &Value) {
 }
 
 /// Match conditions know none of the policy's variables.
-fn check_conditions(errors: &mut Errors, path: &FieldPath, conditions: &[Value], variables: &Variables) {
+pub(super) fn check_conditions(
+    errors: &mut Errors,
+    path: &FieldPath,
+    conditions: &[Value],
+    variables: &Variables,
+) {
     if conditions.len() > MAX_CONDITIONS {
         errors.push(FieldError::too_many(path, conditions.len(), MAX_CONDITIONS));
     }
@@ -285,7 +296,12 @@ fn check_conditions(errors: &mut Errors, path: &FieldPath, conditions: &[Value],
 }
 
 /// Each variable may use those before it; one that does not compile may be anything.
-fn check_variables(errors: &mut Errors, path: &FieldPath, all: &[Value], variables: &mut Variables) {
+pub(super) fn check_variables(
+    errors: &mut Errors,
+    path: &FieldPath,
+    all: &[Value],
+    variables: &mut Variables,
+) {
     for (index, variable) in all.iter().enumerate() {
         let (path, name) = (path.index(index), text(&variable["name"]));
         if name.trim().is_empty() {
@@ -362,7 +378,7 @@ fn check_annotations(
     }
 }
 
-fn check_expression(
+pub(super) fn check_expression(
     errors: &mut Errors,
     path: &FieldPath,
     source: &str,
