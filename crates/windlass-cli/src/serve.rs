@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use windlass_server::{AuthorizationMode, Limits, Server, ServerOptions, TlsSource, store};
+use windlass_server::{AuthorizationMode, FeatureGates, Limits, Server, ServerOptions, TlsSource, store};
 
 use crate::address::address;
 
@@ -53,6 +53,9 @@ pub(crate) struct ServeArguments {
     /// and `helm install --wait` end.
     #[arg(long)]
     workloads: bool,
+    /// Switch on what Kubernetes 1.35 has switched off by default: MutatingAdmissionPolicy=true.
+    #[arg(long, value_name = "NAME=BOOL,...", default_value = "", hide_default_value = true)]
+    feature_gates: FeatureGates,
     /// Speak plain HTTP, on this machine only.
     #[arg(long, conflicts_with_all = ["tls_cert", "tls_key"])]
     insecure: bool,
@@ -127,6 +130,7 @@ fn options(arguments: &ServeArguments) -> ServerOptions {
         names: arguments.tls_names.clone(),
         service_accounts: arguments.service_accounts,
         workloads: arguments.workloads,
+        gates: arguments.feature_gates,
         authorization: match arguments.authorization {
             Authorization::AlwaysAllow => AuthorizationMode::AlwaysAllow,
             Authorization::Rbac => AuthorizationMode::Rbac,

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
-use windlass_server::ServerOptions;
+use windlass_server::{FeatureGates, ServerOptions};
 
 use crate::address::address;
 use crate::controllers;
@@ -37,6 +37,9 @@ pub(crate) struct UpArguments {
     /// Run the controllers of workloads, too: pods become ready without running anything, rollouts and Jobs end.
     #[arg(long)]
     workloads: bool,
+    /// Switch on what Kubernetes 1.35 has switched off by default: MutatingAdmissionPolicy=true.
+    #[arg(long, value_name = "NAME=BOOL,...", default_value = "", hide_default_value = true)]
+    feature_gates: FeatureGates,
     /// Log as lines of JSON.
     #[arg(long)]
     json_logs: bool,
@@ -60,6 +63,7 @@ async fn up(arguments: &UpArguments) -> anyhow::Result<()> {
         data: arguments.data.clone(),
         service_accounts: true,
         workloads: arguments.workloads,
+        gates: arguments.feature_gates,
         ..ServerOptions::default()
     };
     let cluster = LocalCluster::start(options, arguments.endpoints, &arguments.write_kubeconfig).await?;

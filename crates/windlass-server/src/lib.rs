@@ -16,3 +16,4 @@ pub mod store;
 pub use http::gate::AuthorizationMode;
 pub use limits::Limits;
 pub use server::{Server, ServerOptions, StartError, TlsSource};
+pub use windlass_model::FeatureGates;

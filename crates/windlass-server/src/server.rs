@@ -10,6 +10,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
+use windlass_model::FeatureGates;
 use windlass_model::authentication::User;
 
 use crate::auth::{Auth, AuthError, Certificate, CertificateError, Kubeconfig, certificate};
@@ -41,6 +42,8 @@ pub struct ServerOptions {
     pub service_accounts: bool,
     /// Whether the cluster's workload controllers run: pods become ready without running anything, rollouts and Jobs end.
     pub workloads: bool,
+    /// Features that are switched off in Kubernetes unless they are asked for.
+    pub gates: FeatureGates,
     /// What one client may ask of it.
     pub limits: Limits,
     /// How much of the past watches can resume from.
@@ -57,6 +60,7 @@ impl Default for ServerOptions {
             authorization: AuthorizationMode::default(),
             service_accounts: false,
             workloads: false,
+            gates: FeatureGates::default(),
             limits: Limits::default(),
             history: HistoryLimits::default(),
         }
@@ -136,8 +140,11 @@ impl Server {
         let failed = |source| StartError::Listen { address: listen, source };
         let listener = TcpListener::bind(listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let storage =
-            Storage::open(&StoreOptions { folder: options.data.clone(), history: options.history.clone() })?;
+        let storage = Storage::open(&StoreOptions {
+            folder: options.data.clone(),
+            history: options.history.clone(),
+            gates: options.gates,
+        })?;
         let folder = options.data.as_deref();
         let certificate = match &options.tls {
             TlsSource::Generated => {

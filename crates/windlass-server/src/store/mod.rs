@@ -29,7 +29,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use windlass_model::{Effect, Types};
+use windlass_model::{Effect, FeatureGates, Types};
 
 use committer::Core;
 use disk::{Disk, Folder, Loaded};
@@ -58,6 +58,8 @@ pub struct StoreOptions {
     pub folder: Option<PathBuf>,
     /// How much of the past is kept.
     pub history: HistoryLimits,
+    /// What is served beyond what every Kubernetes serves.
+    pub gates: FeatureGates,
 }
 
 /// All objects and their recent changes. Clones are handles to the same store; the last one closes it.
@@ -77,8 +79,9 @@ impl Storage {
     /// # Errors
     /// The folder is in use by another server, or cannot be read or written, or what is in it is damaged.
     pub fn open(options: &StoreOptions) -> Result<Storage, OpenError> {
-        let Some(path) = &options.folder else { return Ok(Storage::in_memory(options.history.clone())) };
-        let (folder, disk, loaded) = Folder::open(path)?;
+        let Some(path) = &options.folder else { return Ok(Storage::in_memory(options)) };
+        let (folder, disk, mut loaded) = Folder::open(path)?;
+        loaded.state.types.open_gates(options.gates);
         Storage::durable(disk, loaded, options.history.clone(), Some(folder))
             .map_err(|source| OpenError::Io { action: "start a thread for", path: path.clone(), source })
     }
@@ -101,10 +104,10 @@ impl Storage {
         Ok(Storage(Arc::new(Handle { core, pins: Pins::default(), folder, committer })))
     }
 
-    fn in_memory(limits: HistoryLimits) -> Storage {
-        let state = State::new(Types::built_in());
+    fn in_memory(options: &StoreOptions) -> Storage {
+        let state = State::new(Types::built_in_with(options.gates));
         let snapshot = Snapshot::new(state, Arc::new(ParsedCache::default()));
-        let core = Arc::new(Core::new(snapshot, Arc::new(History::new(limits, 0)), false));
+        let core = Arc::new(Core::new(snapshot, Arc::new(History::new(options.history.clone(), 0)), false));
         Storage(Arc::new(Handle { core, pins: Pins::default(), folder: None, committer: Mutex::new(None) }))
     }
 

@@ -87,7 +87,7 @@ async fn a_feed_gives_the_changes_of_its_resource_in_order() {
 #[tokio::test]
 async fn who_reads_too_slowly_is_told_where_to_go_on() {
     let history = HistoryLimits { changes: 3, ..HistoryLimits::default() };
-    let storage = Storage::open(&StoreOptions { folder: None, history }).unwrap();
+    let storage = Storage::open(&StoreOptions { history, ..StoreOptions::default() }).unwrap();
     add_namespace(&storage, "default").await;
     let start = storage.snapshot().version();
     let mut slow = storage.feed("", "configmaps", start).unwrap();
@@ -106,7 +106,7 @@ async fn who_reads_too_slowly_is_told_where_to_go_on() {
 #[tokio::test]
 async fn older_versions_are_found_while_the_history_or_a_pin_has_them() {
     let history = HistoryLimits { changes: 4, ..HistoryLimits::default() };
-    let storage = Storage::open(&StoreOptions { folder: None, history }).unwrap();
+    let storage = Storage::open(&StoreOptions { history, ..StoreOptions::default() }).unwrap();
     add_namespace(&storage, "default").await;
     let mut states = Vec::new();
     for number in 0..9 {

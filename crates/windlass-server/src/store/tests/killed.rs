@@ -13,7 +13,7 @@ const KILLS: usize = 12;
 
 fn options(folder: &Path) -> StoreOptions {
     let history = HistoryLimits { changes: 300, ..HistoryLimits::default() };
-    StoreOptions { folder: Some(folder.to_owned()), history }
+    StoreOptions { folder: Some(folder.to_owned()), history, ..StoreOptions::default() }
 }
 
 #[test]

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
-use windlass_model::{Effect, Key, Request, ResourceId, Response, Timestamp, Verb, handle};
+use windlass_model::{Effect, FeatureGates, Key, Request, ResourceId, Response, Timestamp, Verb, handle};
 
 use super::{HistoryLimits, Snapshot, Storage, StoreOptions, WriteError};
 
@@ -34,7 +34,7 @@ impl TemporaryFolder {
     }
 
     pub(crate) fn options(&self) -> StoreOptions {
-        StoreOptions { folder: Some(self.0.clone()), history: HistoryLimits::default() }
+        StoreOptions { folder: Some(self.0.clone()), ..StoreOptions::default() }
     }
 }
 

@@ -36,6 +36,40 @@ async fn a_folder_that_is_opened_again_has_its_policies() {
     assert_eq!(request(&storage, create("a", "good")).await.unwrap().code, 201);
 }
 
+/// A server that is started without the gate has what was written behind it, and neither serves nor evaluates it.
+#[tokio::test]
+async fn mutating_policies_of_a_folder_hold_while_their_gate_is_open() {
+    let folder = TemporaryFolder::new();
+    let open = StoreOptions { gates: FeatureGates { mutating_admission_policy: true }, ..folder.options() };
+    let storage = Storage::open(&open).unwrap();
+    add_namespace(&storage, "default").await;
+    let policy = json!({
+        "reinvocationPolicy": "Never",
+        "matchConstraints": { "resourceRules": [{
+            "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"],
+        }] },
+        "mutations": [{
+            "patchType": "ApplyConfiguration",
+            "applyConfiguration": { "expression": "Object{data: {'text': 'changed'}}" },
+        }],
+    });
+    for (plural, spec) in [
+        ("mutatingadmissionpolicies", policy),
+        ("mutatingadmissionpolicybindings", json!({ "policyName": "p" })),
+    ] {
+        let mut create = write(plural, spec);
+        create.resource.version = "v1beta1".into();
+        let made = request(&storage, create).await.unwrap();
+        assert_eq!(made.code, 201, "{made:?}");
+    }
+    drop(storage);
+    for (options, name, expected) in [(&open, "a", "changed"), (&folder.options(), "b", "own")] {
+        let storage = Storage::open(options).unwrap();
+        let made = request(&storage, create(name, "own")).await.unwrap();
+        assert_eq!(made.to_value()["data"]["text"], expected, "{made:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_state_of_before_has_the_policies_of_then() {
     let storage = in_memory();
