@@ -37,6 +37,7 @@ pub enum Durability {
 pub struct Kubernetes {
     access: Access,
     assets: PathBuf,
+    gates: String,
     // The order matters: the API server ends before its store, and the folder goes last.
     api_server: Program,
     etcd: Program,
@@ -58,9 +59,17 @@ impl Kubernetes {
     /// # Errors
     /// If the variable is not set, a program does not start, or the server is not ready within two minutes.
     pub fn start() -> Result<Self> {
+        Self::start_with("")
+    }
+
+    /// Starts a server for tests with feature gates: `MutatingAdmissionPolicy=true`. The APIs behind them are served.
+    ///
+    /// # Errors
+    /// As [`Kubernetes::start`].
+    pub fn start_with(gates: &str) -> Result<Self> {
         let assets = assets();
         let assets = assets.with_context(|| format!("{VARIABLE} is not set: see `cargo xtask envtest`"))?;
-        Self::start_from(&assets, Durability::Fast)
+        Self::start_gated(&assets, Durability::Fast, gates)
     }
 
     /// Starts a server from the programs in a folder.
@@ -68,27 +77,38 @@ impl Kubernetes {
     /// # Errors
     /// If a program does not start, or the server is not ready within two minutes.
     pub fn start_from(assets: &Path, durability: Durability) -> Result<Self> {
-        let mut outcome = Self::try_start(assets, durability);
+        Self::start_gated(assets, durability, "")
+    }
+
+    fn start_gated(assets: &Path, durability: Durability, gates: &str) -> Result<Self> {
+        let mut outcome = Self::try_start(assets, durability, gates);
         for _ in 1..TRIES {
             if outcome.is_ok() {
                 break;
             }
-            outcome = Self::try_start(assets, durability);
+            outcome = Self::try_start(assets, durability, gates);
         }
         outcome
     }
 
-    fn try_start(assets: &Path, durability: Durability) -> Result<Self> {
+    fn try_start(assets: &Path, durability: Durability, gates: &str) -> Result<Self> {
         let folder = Folder::new("kubernetes")?;
         let ca_pem = write_credentials(folder.path())?;
         let (etcd_port, port) = (free_port()?, free_port()?);
         let etcd = start_etcd(assets, folder.path(), etcd_port, durability)?;
-        let api_server = start_api_server(assets, folder.path(), etcd_port, port)?;
+        let api_server = start_api_server(assets, folder.path(), etcd_port, port, gates)?;
         let access = Access { url: format!("https://127.0.0.1:{port}"), token: TOKEN.to_owned(), ca_pem };
         fs::write(folder.path().join("kubeconfig"), access.kubeconfig())?;
         let ports = (etcd_port, port);
-        let mut kubernetes =
-            Kubernetes { access, assets: assets.to_owned(), api_server, etcd, ports, folder };
+        let mut kubernetes = Kubernetes {
+            access,
+            assets: assets.to_owned(),
+            gates: gates.to_owned(),
+            api_server,
+            etcd,
+            ports,
+            folder,
+        };
         kubernetes.wait_until_ready()?;
         Ok(kubernetes)
     }
@@ -100,7 +120,7 @@ impl Kubernetes {
     pub fn kill_and_restart(&mut self) -> Result<()> {
         self.api_server.kill()?;
         let (etcd_port, port) = self.ports;
-        self.api_server = start_api_server(&self.assets, self.folder.path(), etcd_port, port)?;
+        self.api_server = start_api_server(&self.assets, self.folder.path(), etcd_port, port, &self.gates)?;
         self.wait_until_ready()
     }
 
@@ -155,7 +175,7 @@ fn start_etcd(assets: &Path, folder: &Path, port: u16, durability: Durability) -
 }
 
 /// As controller-runtime's envtest starts it, so that results can be compared with what others see.
-fn start_api_server(assets: &Path, folder: &Path, etcd_port: u16, port: u16) -> Result<Program> {
+fn start_api_server(assets: &Path, folder: &Path, etcd_port: u16, port: u16, gates: &str) -> Result<Program> {
     let path = |name: &str| folder.join(name).display().to_string();
     let flags = [
         ("etcd-servers", format!("http://127.0.0.1:{etcd_port}")),
@@ -177,6 +197,11 @@ fn start_api_server(assets: &Path, folder: &Path, etcd_port: u16, port: u16) -> 
     ];
     let mut command = Command::new(assets.join("kube-apiserver"));
     command.args(flags.iter().map(|(name, value)| format!("--{name}={value}")));
+    if !gates.is_empty() {
+        command.arg(format!("--feature-gates={gates}"));
+        // What is behind a gate is in a version that is not served by default either.
+        command.arg("--runtime-config=admissionregistration.k8s.io/v1beta1=true");
+    }
     Program::start("kube-apiserver", &mut command, folder.join("kube-apiserver.log"), Stdio::null())
 }
 

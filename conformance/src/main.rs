@@ -11,7 +11,7 @@ use clap::Parser;
 use conformance::kubernetes::{self, Kubernetes};
 use conformance::script::TargetKind;
 use conformance::server::Server;
-use conformance::suite::{Suite, Target};
+use conformance::suite::{Report, Suite, Target};
 use conformance::target::http::HttpTarget;
 
 /// Perform request scripts against the model, the embedded server and a real kube-apiserver, and compare.
@@ -57,10 +57,14 @@ fn run(arguments: &Arguments) -> Result<bool> {
         println!("{} scripts", suite.scripts().len());
         return Ok(true);
     }
+    let parts = suite.by_gates();
     if arguments.record {
-        let kubernetes = Kubernetes::start()?;
-        let target = Target::Kubernetes(HttpTarget::new("kubernetes", kubernetes.access())?);
-        let report = suite.record(&target)?;
+        let mut report = Report::default();
+        for (gates, suite) in &parts {
+            let kubernetes = Kubernetes::start_with(gates)?;
+            let target = Target::Kubernetes(HttpTarget::new("kubernetes", kubernetes.access())?);
+            report.add(suite.record(&target)?);
+        }
         report.faults.iter().for_each(|fault| println!("{fault}"));
         println!(
             "recorded {} scripts with {} steps; {} failed",
@@ -73,8 +77,8 @@ fn run(arguments: &Arguments) -> Result<bool> {
     let kinds = kinds(&arguments.against)?;
     // They share nothing, and a real API server spends much of its time waiting.
     let results: Vec<Result<bool>> = thread::scope(|scope| {
-        let suite = &suite;
-        let start = |kind| scope.spawn(move || compare(suite, kind, arguments));
+        let parts = &parts;
+        let start = |kind| scope.spawn(move || compare(parts, kind, arguments));
         let running: Vec<_> = kinds.into_iter().map(start).collect();
         running
             .into_iter()
@@ -96,23 +100,36 @@ fn kinds(names: &[String]) -> Result<Vec<TargetKind>> {
     Ok(kinds)
 }
 
-/// Starts a target, performs all scripts on it, prints what differs, and says whether all is well.
-fn compare(suite: &Suite, kind: TargetKind, arguments: &Arguments) -> Result<bool> {
+/// Starts a target for each set of feature gates, performs the scripts on it, prints what differs, and says whether all is well.
+fn compare(parts: &[(String, Suite)], kind: TargetKind, arguments: &Arguments) -> Result<bool> {
     let start = Instant::now();
-    let report = match kind {
-        TargetKind::Model => suite.compare(&Target::Model)?,
+    let mut report = Report::default();
+    for (gates, suite) in parts {
+        report.add(perform(suite, kind, gates, arguments)?);
+    }
+    print(kind, &report, start);
+    Ok(report.faults.is_empty())
+}
+
+/// Performs scripts that need the same feature gates.
+fn perform(suite: &Suite, kind: TargetKind, gates: &str, arguments: &Arguments) -> Result<Report> {
+    match kind {
+        TargetKind::Model => suite.compare(&Target::Model(gates.parse()?)),
         TargetKind::Server => {
             let Some(windlass) = &arguments.windlass else {
                 bail!("--windlass names the program to serve with")
             };
-            let server = Server::start(windlass, &["--authorization", "rbac"])?;
-            suite.compare(&Target::Server(HttpTarget::new("server", server.access())?))?
+            let server = Server::start(windlass, &["--authorization", "rbac", "--feature-gates", gates])?;
+            suite.compare(&Target::Server(HttpTarget::new("server", server.access())?))
         }
         TargetKind::Kubernetes => {
-            let kubernetes = Kubernetes::start()?;
-            suite.compare(&Target::Kubernetes(HttpTarget::new("kubernetes", kubernetes.access())?))?
+            let kubernetes = Kubernetes::start_with(gates)?;
+            suite.compare(&Target::Kubernetes(HttpTarget::new("kubernetes", kubernetes.access())?))
         }
-    };
+    }
+}
+
+fn print(kind: TargetKind, report: &Report, start: Instant) {
     let faults: String = report.faults.iter().map(|fault| format!("{fault}\n")).collect();
     println!(
         "{faults}{}: {} scripts, {} steps, {} known differences, {} faults, {:.1} s",
@@ -123,5 +140,4 @@ fn compare(suite: &Suite, kind: TargetKind, arguments: &Arguments) -> Result<boo
         report.faults.len(),
         start.elapsed().as_secs_f64()
     );
-    Ok(report.faults.is_empty())
 }

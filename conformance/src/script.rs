@@ -20,6 +20,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use windlass_model::FeatureGates;
 
 /// The kinds of target, by the names that scripts and the command line use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,6 +42,8 @@ pub struct Script {
     pub about: String,
     /// The only targets that it makes sense for; all if there are none.
     pub against: Vec<TargetKind>,
+    /// The feature gates that must be open: `MutatingAdmissionPolicy`. Nothing if the usual server will do.
+    pub gates: Vec<String>,
     /// What must exist before it starts: files in `conformance/given`.
     pub given: Vec<String>,
     /// Its steps.
@@ -134,6 +137,11 @@ impl Script {
         self.against.is_empty() || self.against.contains(&kind)
     }
 
+    /// The flag that opens its gates: `MutatingAdmissionPolicy=true`. Empty if it needs none.
+    pub fn gates_flag(&self) -> String {
+        self.gates.iter().map(|gate| format!("{gate}=true")).collect::<Vec<_>>().join(",")
+    }
+
     /// A name that is allowed for namespaces and in groups, and that no other script has.
     pub fn slug(&self) -> String {
         self.name.replace(['/', '_'], "-")
@@ -177,6 +185,7 @@ impl Script {
             name: name.to_owned(),
             about: String::new(),
             against: Vec::new(),
+            gates: Vec::new(),
             given: Vec::new(),
             steps: Vec::new(),
         };
@@ -200,13 +209,23 @@ impl Script {
             self.about.extend([gap, comment.trim()]);
         } else if let Some(names) = line.strip_prefix("@against ") {
             self.against = names.split_whitespace().map(TargetKind::parse).collect::<Result<_>>()?;
+        } else if let Some(names) = line.strip_prefix("@gates ") {
+            self.gates = names.split_whitespace().map(known_gate).collect::<Result<_>>()?;
         } else if let Some(names) = line.strip_prefix("@given ") {
             self.given.extend(names.split_whitespace().map(str::to_owned));
         } else if !line.is_empty() {
-            bail!("before the first `###` stand comments, `@against` and `@given`");
+            bail!("before the first `###` stand comments, `@against`, `@gates` and `@given`");
         }
         Ok(())
     }
+}
+
+fn known_gate(name: &str) -> Result<String> {
+    let known = FeatureGates::KNOWN;
+    if !known.contains(&name) {
+        bail!("there is no feature gate `{name}`: use {}", known.join(", "));
+    }
+    Ok(name.to_owned())
 }
 
 fn read_step(title: &str, lines: &[&str]) -> Result<Step> {

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use anyhow::{Result, bail};
+use windlass_model::FeatureGates;
 
 use crate::difference::difference;
 use crate::known::{self, Place};
@@ -22,8 +23,8 @@ const CONVERSATIONS: usize = 8;
 
 /// Where scripts are performed.
 pub enum Target {
-    /// In process: each script has a cluster of its own.
-    Model,
+    /// In process: each script has a cluster of its own, with these feature gates.
+    Model(FeatureGates),
     /// The embedded server.
     Server(HttpTarget),
     /// A real kube-apiserver.
@@ -34,7 +35,7 @@ impl Target {
     /// Which kind it is.
     pub fn kind(&self) -> TargetKind {
         match self {
-            Target::Model => TargetKind::Model,
+            Target::Model(_) => TargetKind::Model,
             Target::Server(_) => TargetKind::Server,
             Target::Kubernetes(_) => TargetKind::Kubernetes,
         }
@@ -42,7 +43,7 @@ impl Target {
 
     fn session(&self) -> Box<dyn Session> {
         match self {
-            Target::Model => Box::new(ModelSession::new()),
+            Target::Model(gates) => Box::new(ModelSession::new(*gates)),
             Target::Server(target) | Target::Kubernetes(target) => Box::new(target.session()),
         }
     }
@@ -67,6 +68,16 @@ pub struct Report {
     pub known: usize,
     /// What is wrong, each as text to print.
     pub faults: Vec<String>,
+}
+
+impl Report {
+    /// Adds what came of other scripts.
+    pub fn add(&mut self, other: Report) {
+        self.scripts += other.scripts;
+        self.steps += other.steps;
+        self.known += other.known;
+        self.faults.extend(other.faults);
+    }
 }
 
 impl Suite {
@@ -106,6 +117,21 @@ impl Suite {
     /// The scripts.
     pub fn scripts(&self) -> &[Script] {
         &self.scripts
+    }
+
+    /// The same suite in parts, each for a server with other feature gates, as a flag names them. The usual one comes first.
+    ///
+    /// Known differences go with their scripts.
+    pub fn by_gates(self) -> Vec<(String, Suite)> {
+        let flags: BTreeSet<String> = self.scripts.iter().map(Script::gates_flag).collect();
+        let part = |flag: String| {
+            let scripts: Vec<Script> =
+                self.scripts.iter().filter(|script| script.gates_flag() == flag).cloned().collect();
+            let belongs = |place: &&Place| scripts.iter().any(|script| script.name == place.script);
+            let known = self.known.iter().filter(belongs).cloned().collect();
+            (flag, Suite { folder: self.folder.clone(), given: self.given.clone(), known, scripts })
+        };
+        flags.into_iter().map(part).collect()
     }
 
     /// Performs all scripts that make sense for a target, and compares the answers with the recorded ones.

@@ -17,8 +17,8 @@ use windlass_model::list::list;
 use windlass_model::selector::Filter;
 use windlass_model::watch::{self, Event};
 use windlass_model::{
-    Request, ResourceId, Response, Status, Timestamp, TypeInfo, Types, Verb, definitions, handle, openapi,
-    types_after,
+    FeatureGates, Request, ResourceId, Response, Status, Timestamp, TypeInfo, Types, Verb, definitions,
+    handle, openapi, types_after,
 };
 
 use super::{Events, Session};
@@ -45,15 +45,16 @@ struct Watcher {
 
 impl Default for ModelSession {
     fn default() -> Self {
-        ModelSession::new()
+        ModelSession::new(FeatureGates::default())
     }
 }
 
 impl ModelSession {
-    /// A cluster with nothing in it but the namespaces that every cluster has.
-    pub fn new() -> Self {
-        let mut session =
-            ModelSession { store: NumberedStore::default(), types: BUILT_IN.clone(), watches: Vec::new() };
+    /// A cluster with nothing in it but the namespaces that every cluster has, and with these feature gates.
+    pub fn new(gates: FeatureGates) -> Self {
+        let mut types = BUILT_IN.clone();
+        types.open_gates(gates);
+        let mut session = ModelSession { store: NumberedStore::default(), types, watches: Vec::new() };
         for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {
             let create = Request::new(Verb::Create, ResourceId::new("", "v1", "namespaces"));
             session.perform(&create.with_body(json!({ "metadata": { "name": name } })));
