@@ -27,6 +27,12 @@ pub(crate) fn describe(world: &mut World, before: &Words, action: Action) -> Tra
     }
 }
 
+/// What names an action among all that are possible.
+pub(crate) fn name(world: &mut World, before: &Words, action: Action) -> String {
+    let step = world.perform(before, action);
+    Story { world, before, action, step: &step }.name()
+}
+
 struct Story<'a> {
     world: &'a mut World,
     before: &'a Words,

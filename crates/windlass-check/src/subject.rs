@@ -449,6 +449,10 @@ impl Model for Subject {
         narrate::describe(&mut self.world, state, action.action)
     }
 
+    fn name(&mut self, state: &Words, action: &Move) -> String {
+        narrate::name(&mut self.world, state, action.action)
+    }
+
     fn is_fault(&self, action: &Move) -> bool {
         action.action.fault().is_some()
     }

@@ -57,6 +57,10 @@ impl<M: Model> Model for FairFrom<M> {
         self.model.describe(state, action)
     }
 
+    fn name(&mut self, state: &Self::State, action: &Self::Action) -> String {
+        self.model.name(state, action)
+    }
+
     fn kinds(&self) -> &'static [&'static str] {
         self.model.kinds()
     }

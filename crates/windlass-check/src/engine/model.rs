@@ -50,6 +50,11 @@ pub trait Model: Clone + Send + 'static {
     /// An action in words, and what it changes.
     fn describe(&mut self, state: &Self::State, action: &Self::Action) -> TraceStep;
 
+    /// What [`Model::describe`] says names the action, for those who need no more of it.
+    fn name(&mut self, state: &Self::State, action: &Self::Action) -> String {
+        self.describe(state, action).action
+    }
+
     /// Whether something goes wrong in an action. Everything else must happen sooner or later, if it stays
     /// possible: a fair run is one in which faults have come to an end.
     fn is_fault(&self, _action: &Self::Action) -> bool {

@@ -111,7 +111,7 @@ impl<'a, M: Model> Walk<'a, M> {
 
     /// The names of actions.
     pub(super) fn names(&mut self, actions: &[M::Action]) -> Vec<String> {
-        actions.iter().map(|action| self.model.describe(&self.state, action).action).collect()
+        actions.iter().map(|action| self.model.name(&self.state, action)).collect()
     }
 
     /// The names of the actions that were taken.

@@ -72,7 +72,7 @@ impl<M: Model> Graph<M> {
                 let Next::State(after) = model.next(&state, &action) else { continue };
                 let to = graph.add(model, after, next, &mut known);
                 if !model.is_fault(&action) {
-                    let name = model.describe(&state, &action).action;
+                    let name = model.name(&state, &action);
                     let count = names.len();
                     steps.push((*names.entry(name).or_insert(count), to));
                 }
