@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use windlass::{CallError, Controller, Kind, KindInfo, Machine};
-use windlass_model::{Cluster, PatchKind, Request, Store, Timestamp, Verb, object, workloads};
+use windlass_model::{Cluster, FeatureGates, PatchKind, Request, Store, Timestamp, Verb, object, workloads};
 
 use crate::between::Between;
 use crate::engine::{self, Fairness, Options, PropertyKind, Simulation, SimulationOptions};
@@ -20,8 +20,8 @@ use crate::rules::{Rules, StateRule, StepRule};
 use crate::show;
 use crate::subject::Subject;
 use crate::view::View;
-use crate::world::Setup;
 use crate::world::renumber::says_a_number;
+use crate::world::{Setup, Unlike};
 
 /// How many random runs are drawn when a limit is reached.
 const RUNS_AFTER_A_LIMIT: u64 = 50;
@@ -163,6 +163,43 @@ impl Check {
             self.perform_given(&request);
         }
         self.workloads = true;
+        self
+    }
+
+    /// Opens the feature gate `MutatingAdmissionPolicy`, which Kubernetes 1.35 has closed by default: the world then has
+    /// MutatingAdmissionPolicies, and what the controllers write is changed by those that are given. Call it before
+    /// [`Check::given`] gives one.
+    ///
+    /// ```
+    /// use k8s_openapi::api::admissionregistration::v1beta1::{
+    ///     MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding,
+    /// };
+    /// use serde_json::{from_value, json};
+    /// use windlass_check::Check;
+    ///
+    /// /// Each new ConfigMap gets a label.
+    /// fn with_teams(check: Check) -> serde_json::Result<Check> {
+    ///     let policy: MutatingAdmissionPolicy = from_value(json!({
+    ///         "metadata": { "name": "team" },
+    ///         "spec": {
+    ///             "reinvocationPolicy": "Never",
+    ///             "matchConstraints": { "resourceRules": [{
+    ///                 "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"],
+    ///             }] },
+    ///             "mutations": [{
+    ///                 "patchType": "ApplyConfiguration",
+    ///                 "applyConfiguration": { "expression": "Object{metadata: Object.metadata{labels: {'team': 'a'}}}" },
+    ///             }],
+    ///         },
+    ///     }))?;
+    ///     let binding: MutatingAdmissionPolicyBinding =
+    ///         from_value(json!({ "metadata": { "name": "team" }, "spec": { "policyName": "team" } }))?;
+    ///     Ok(check.mutating_admission_policies().given([policy]).given([binding]))
+    /// }
+    /// ```
+    #[must_use]
+    pub fn mutating_admission_policies(mut self) -> Self {
+        self.cluster.open_gates(FeatureGates { mutating_admission_policy: true });
         self
     }
 
@@ -418,7 +455,8 @@ impl Check {
     fn run_once(&self) -> Report {
         let check = self.without_known_misfits();
         let subject = check.subject();
-        let Reductions { symmetry, partial_order, subsumption, .. } = check.reductions;
+        let Reductions { symmetry, replicas, partial_order, subsumption, .. } = check.reductions;
+        let symmetry = symmetry || replicas;
         let mut options = Options { symmetry, partial_order, subsumption, ..check.options.clone() };
         options.progress.get_or_insert_with(|| progress::on_stderr(&check.names()));
         let exploration = engine::explore(&subject, &options);
@@ -463,8 +501,11 @@ impl Check {
         let parts = subject.world.parts();
         match (&parts.steps.depends_on_numbers, &parts.mirrors.broken) {
             (Some(why), _) => Some(self.not_renumbered(why)),
-            (None, Some(_)) => {
+            (None, Some(Unlike::Names)) => {
                 Some(self.clone().reductions(Reductions { symmetry: false, ..self.reductions }))
+            }
+            (None, Some(Unlike::Processes)) => {
+                Some(self.clone().reductions(Reductions { replicas: false, ..self.reductions }))
             }
             (None, None) => None,
         }

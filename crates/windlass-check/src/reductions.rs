@@ -12,6 +12,9 @@ pub struct Reductions {
     /// States that differ only in which of several equal objects is which are one state. Given objects that are
     /// equal but for their names change places, if the code turns out to treat their names alike.
     pub symmetry: bool,
+    /// States that differ only in which process of a controller is which are one state: see
+    /// [`Check::replicas`](crate::Check::replicas).
+    pub replicas: bool,
     /// Answers that nothing can interfere with are received at once.
     pub partial_order: bool,
     /// A state in which no more can go wrong than in one that was visited before, and which is like it in all else, is
@@ -23,7 +26,13 @@ pub struct Reductions {
 impl Reductions {
     /// Every state is visited.
     pub fn none() -> Self {
-        Reductions { versions: false, symmetry: false, partial_order: false, subsumption: false }
+        Reductions {
+            versions: false,
+            symmetry: false,
+            replicas: false,
+            partial_order: false,
+            subsumption: false,
+        }
     }
 
     /// Those that others have as well.
@@ -32,6 +41,7 @@ impl Reductions {
         Reductions {
             versions: self.versions && others.versions,
             symmetry: self.symmetry && others.symmetry,
+            replicas: self.replicas && others.replicas,
             partial_order: self.partial_order && others.partial_order,
             subsumption: self.subsumption && others.subsumption,
         }
@@ -40,6 +50,6 @@ impl Reductions {
 
 impl Default for Reductions {
     fn default() -> Self {
-        Reductions { versions: true, symmetry: true, partial_order: true, subsumption: true }
+        Reductions { versions: true, symmetry: true, replicas: true, partial_order: true, subsumption: true }
     }
 }

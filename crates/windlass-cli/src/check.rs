@@ -58,7 +58,7 @@ pub(crate) struct CheckArguments {
     /// Explore as long as the states take no more memory than this, then go on with random runs: 512M, 2G.
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     memory: Option<usize>,
-    /// Tell states apart that differ in names only.
+    /// Tell states apart that differ only in names, or in which process of a controller is which.
     #[arg(long)]
     no_symmetry: bool,
     /// Try every order, even of steps that cannot interfere.
@@ -193,6 +193,7 @@ fn options(name: &'static str, arguments: &CheckArguments, stop: &Arc<AtomicBool
 fn allowed(arguments: &CheckArguments) -> Reductions {
     Reductions {
         symmetry: !arguments.no_symmetry,
+        replicas: !arguments.no_symmetry,
         partial_order: !arguments.no_partial_order,
         subsumption: !arguments.no_subsumption,
         ..Reductions::default()

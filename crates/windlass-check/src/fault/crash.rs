@@ -4,7 +4,7 @@ use windlass::Shortcut;
 
 use super::Faults;
 use crate::action::Action;
-use crate::world::{HOSTS, HostOp, NETWORK, NetworkOp, Step, Words, World};
+use crate::world::{EnvOp, HOSTS, HostOp, NETWORK, NetworkOp, Step, Words, World};
 
 impl Faults {
     /// Controllers crash, so many times in all, at any moment. A crash forgets all that is local; requests that were
@@ -31,6 +31,11 @@ impl World {
         let unseen = self.positions(&step.state, controller)[position];
         self.spend(step, |left| left.crashes -= 1);
         self.forget_old_views(step);
+        if self.is_cut(&step.state, controller, 0) {
+            // A process that has just started lists before it does anything, so it sees nothing of what is left of the
+            // partition: until it has listed it does nothing, cut off or not.
+            self.env_op(step, EnvOp::Heal { controller, peer: 0 });
+        }
         let host = step.state[HOSTS + controller];
         let menu = self.menu(host).clone();
         for slot in menu.slots.iter().filter(|slot| slot.effect && !slot.delivered) {

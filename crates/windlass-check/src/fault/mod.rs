@@ -57,6 +57,11 @@ impl Faults {
         Faults::default()
     }
 
+    /// Whether caches can be behind: by themselves, or because a partition cuts them off.
+    pub(crate) fn can_lag(&self) -> bool {
+        self.stale > 0 || self.most.partitions > 0
+    }
+
     /// The faults that are allowed and never were possible, given how often each kind of action was.
     pub(crate) fn never_struck(&self, kinds: &[(&'static str, u64)]) -> Vec<&'static str> {
         let most = &self.most;

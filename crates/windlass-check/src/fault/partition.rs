@@ -7,7 +7,8 @@ use crate::world::{EnvOp, HOSTS, NETWORK, NetworkOp, Step, Words, World};
 impl Faults {
     /// So many times in all, a controller and one of its peers (the API server, a service) are cut off from
     /// each other until the partition heals. Requests do not arrive, answers and notices do not come back;
-    /// the controller sees timeouts. A write that was on its way may still arrive after the partition, if
+    /// the controller sees timeouts. Its caches go on answering with what they had seen until then, and catch up,
+    /// change by change, when the partition has healed. A write that was on its way may still arrive after the partition, if
     /// messages can be reordered.
     #[must_use]
     pub fn partitions(mut self, most: u8) -> Self {

@@ -101,8 +101,12 @@ impl Story<'_> {
 
     /// A stale answer, and what the database would have said.
     pub(super) fn stale_and_real(&mut self, place: Place) -> Option<(Arc<Answer>, Arc<Answer>)> {
-        self.action.fault()?;
-        let ask = self.ask_number(place);
+        let before = Step { state: *self.before, ..*self.step };
+        let slot = *self.world.menu_slot(&before, place);
+        if !self.world.is_stale(self.before, place.process(), &slot) {
+            return None;
+        }
+        let ask = slot.ask;
         let real = self.world.effect(self.before[CLUSTER], ask).answer;
         Some((self.given(self.step.answer?), self.given(real)))
     }

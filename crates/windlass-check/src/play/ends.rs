@@ -28,7 +28,7 @@ impl Check {
     /// Explores all states, at most so many, whatever the rules of the check are, and collects the ends.
     pub fn ends(&self, max_states: usize) -> Ends {
         // Symmetry would show one of several ends that differ in names only.
-        let reductions = Reductions { symmetry: false, ..Reductions::default() };
+        let reductions = Reductions { symmetry: false, replicas: false, ..Reductions::default() };
         self.ends_with(reductions, max_states)
     }
 

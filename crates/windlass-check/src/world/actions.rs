@@ -140,7 +140,12 @@ impl World {
             return;
         }
         if self.is_cut(state, process, slot.peer) {
-            free(Action::Timeout { place });
+            // A cache answers whoever is cut off, with what it had seen until then.
+            let is_answered = !slot.delivered && self.cached_answer(state, process, slot).is_some();
+            free(match is_answered {
+                true => Action::Deliver { place, oddity: Oddity::Regular },
+                false => Action::Timeout { place },
+            });
             return;
         }
         let left = self.env(state).left;
@@ -151,7 +156,8 @@ impl World {
             if left.errors > 0 {
                 free(Action::Error { place });
             }
-            let stale = self.is_stale(state, process, slot);
+            // Where only partitions make caches old, a partition is the fault.
+            let stale = self.faults().stale > 0 && self.is_stale(state, process, slot);
             let oddity = if stale { Oddity::Stale } else { Oddity::Regular };
             possible.push((Action::Deliver { place, oddity }, Condition::Free));
             return;
@@ -167,7 +173,7 @@ impl World {
     }
 
     /// Whether a delivery is answered from a view that is behind, and differently for it.
-    fn is_stale(&mut self, state: &Words, process: usize, slot: &MenuSlot) -> bool {
+    pub(crate) fn is_stale(&mut self, state: &Words, process: usize, slot: &MenuSlot) -> bool {
         let is_behind = !self.menu(state[HOSTS + process]).behind.is_empty();
         if !is_behind || slot.peer != 0 || slot.shortcut == Shortcut::None {
             return false;

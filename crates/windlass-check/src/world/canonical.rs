@@ -141,7 +141,7 @@ impl Parts {
 
     fn mentions_of_host(&mut self, host: u32) -> u32 {
         let host = self.hosts.get(host).clone();
-        let mut all = NONE;
+        let mut all = self.mentions_of_backlog(host.unseen);
         for active in &host.active {
             let node = self.mentions_of_node(active.node);
             all = self.ledger.union(all, node);
@@ -155,6 +155,22 @@ impl Parts {
             }
         }
         all
+    }
+
+    /// What a process has not seen yet: its view is made from the numbers that stand there.
+    fn mentions_of_backlog(&mut self, backlog: u32) -> u32 {
+        let mut mentions = Mentions::default();
+        for (_, change) in self.views.backlogs.get(backlog).clone().all() {
+            let change = self.views.changes.get(change);
+            let key = self.ledger.keys.id(change.key.clone());
+            mentions.versions.insert((key, change.version));
+            for side in change.before.iter().chain(&change.after) {
+                collect_uids(side, &mut mentions.uids);
+                let version = object::resource_version(side).parse().ok();
+                mentions.versions.extend(version.map(|version| (key, version)));
+            }
+        }
+        self.ledger.sets.id(mentions)
     }
 
     /// What a reconcile has learnt up to a point.

@@ -5,6 +5,7 @@
 
 mod actions;
 mod canonical;
+mod exchange;
 mod expand;
 mod memory;
 mod menu;
@@ -29,10 +30,12 @@ pub(crate) use menu::MenuSlot;
 pub(crate) use ops::{HostOp, NetworkOp, Wrong};
 pub(crate) use parts::{Parts, Setup};
 pub(crate) use seen_step::SeenStep;
+pub(crate) use symmetry::Unlike;
 pub(crate) use views::NOTHING_UNSEEN;
 
 use crate::fault::Budget;
 pub(crate) use crate::host::environment::EnvOp;
+use exchange::Exchange;
 use memory::Memory;
 
 /// The places of the parts in a state.
@@ -69,8 +72,8 @@ pub(crate) struct World {
     /// Whether anything can go wrong of which states could have more or less left.
     has_faults: bool,
     initial: Words,
-    /// In how many ways names can change places.
-    exchanges: usize,
+    /// The ways in which names and processes can change places.
+    exchanges: Arc<[Exchange]>,
 }
 
 /// A step of the world under way.
@@ -114,7 +117,7 @@ impl World {
             deferred: None,
             renumbers,
             has_faults,
-            exchanges: parts.mirrors.exchanges.len(),
+            exchanges: parts.mirrors.exchanges.as_slice().into(),
             initial,
             parts: Arc::new(Mutex::new(parts)),
             plans: Arc::new(Mutex::new(plan::SharedPlans::new())),
@@ -171,9 +174,9 @@ impl World {
         self.script_lengths.clone()
     }
 
-    /// In how many ways names can change places.
+    /// In how many ways names and processes can change places.
     pub(crate) fn exchanges(&self) -> usize {
-        self.exchanges
+        self.exchanges.len()
     }
 }
 
@@ -193,7 +196,7 @@ impl Clone for World {
             renumbers: self.renumbers,
             has_faults: self.has_faults,
             initial: self.initial,
-            exchanges: self.exchanges,
+            exchanges: self.exchanges.clone(),
         }
     }
 }

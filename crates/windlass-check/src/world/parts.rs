@@ -107,8 +107,8 @@ pub(crate) struct Parts {
     pub(crate) marks: Interner<Vec<u32>>,
     pub(crate) messages: Interner<Message>,
     pub(crate) hosts: Interner<Host>,
-    /// What steps did to controllers.
-    host_steps: FxHashMap<(u32, HostOp), HostStep>,
+    /// What steps did to controllers, by process: two that know the same may watch different kinds.
+    host_steps: FxHashMap<(u32, usize, HostOp), HostStep>,
     pub(crate) networks: Interner<Network>,
     pub(crate) environments: Interner<Environment>,
     pub(crate) violations: Interner<Wrong>,
@@ -179,10 +179,7 @@ impl Parts {
             let fresh = (**self.job_sets.get(listed)).clone();
             words.push(self.hosts.id(Host { fresh, ..Host::default() }));
         }
-        if self.setup.reductions.symmetry {
-            let alike = self.setup.alike.clone();
-            self.find_symmetries(&alike, cluster, words[2]);
-        }
+        self.find_symmetries(&words);
         words
     }
 
@@ -254,7 +251,7 @@ impl Parts {
     pub(crate) fn effect_of(&mut self, cluster: u32, ask: u32) -> Effect {
         let applied = self.database.apply(cluster, ask, &self.asks, &mut self.answers);
         let marks = if applied.changes.is_empty() { 0 } else { self.marks_of(&applied.changes) };
-        let changes = if self.setup.faults.stale > 0 { self.views.list(&applied.changes) } else { 0 };
+        let changes = if self.setup.faults.can_lag() { self.views.list(&applied.changes) } else { 0 };
         Effect {
             cluster: applied.cluster,
             answer: applied.answer,
@@ -329,11 +326,11 @@ impl Parts {
 
     /// What a step does to a controller.
     pub(crate) fn host_op(&mut self, host: u32, process: usize, op: HostOp) -> HostStep {
-        if let Some(known) = self.host_steps.get(&(host, op)) {
+        if let Some(known) = self.host_steps.get(&(host, process, op)) {
             return *known;
         }
         let step = self.do_host_op(host, process, op);
-        self.host_steps.insert((host, op), step);
+        self.host_steps.insert((host, process, op), step);
         step
     }
 
@@ -362,7 +359,7 @@ impl Parts {
             HostOp::Answered { place, answer } => {
                 // The version in an answer brings caches up to date when it arrives.
                 let answer =
-                    if self.setup.faults.stale > 0 { answer } else { self.detail(&host, place, answer) };
+                    if self.setup.faults.can_lag() { answer } else { self.detail(&host, place, answer) };
                 let slot = &mut host.active[usize::from(place.active)].slots[usize::from(place.slot)];
                 slot.delivered = true;
                 insert(&mut slot.replies, answer);

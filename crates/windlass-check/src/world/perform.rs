@@ -2,7 +2,7 @@
 
 use windlass::{Ask, Shortcut};
 
-use super::{CLUSTER, EnvOp, HOSTS, HostOp, NETWORK, NetworkOp, Step, Words, World};
+use super::{CLUSTER, EnvOp, HOSTS, HostOp, MenuSlot, NETWORK, NetworkOp, Step, Words, World};
 use crate::action::{Action, Place};
 
 /// The marks of a change that concerns nobody.
@@ -91,7 +91,8 @@ impl World {
     /// makes no difference to anybody, and a crash in between loses nothing but the read.
     fn deliver(&mut self, step: &mut Step, place: Place) -> bool {
         let slot = *self.menu_slot(step, place);
-        if let Some(answer) = self.cached_answer(step, place) {
+        if let Some((view, answer)) = self.cached_answer(&step.state, place.process(), &slot) {
+            step.met = Some((view, slot.ask));
             step.answer = Some(answer);
             self.host_op(step, place.process(), HostOp::Receive { place, answer });
             return false;
@@ -104,16 +105,20 @@ impl World {
         true
     }
 
-    /// What a driver answers from its view: reads that allow it, and writes that would change nothing there.
-    fn cached_answer(&mut self, step: &mut Step, place: Place) -> Option<u32> {
-        let slot = *self.menu_slot(step, place);
+    /// What a driver answers from its view, and that view: reads that allow it, and writes that would change nothing
+    /// there.
+    pub(crate) fn cached_answer(
+        &mut self,
+        state: &Words,
+        process: usize,
+        slot: &MenuSlot,
+    ) -> Option<(u32, u32)> {
         // What was sent is on the network, whatever the cache says by now.
         if slot.peer != 0 || slot.shortcut == Shortcut::None || slot.delivered {
             return None;
         }
-        let (view, seen) = self.answer_of_caches(&step.state, place.process(), slot.ask)?;
-        step.met = Some((view, slot.ask));
-        (slot.shortcut == Shortcut::Cache || !seen.changed).then_some(seen.answer)
+        let (view, seen) = self.answer_of_caches(state, process, slot.ask)?;
+        (slot.shortcut == Shortcut::Cache || !seen.changed).then_some((view, seen.answer))
     }
 
     fn deliver_late(&mut self, step: &mut Step, index: usize) {
@@ -153,7 +158,7 @@ impl World {
             return;
         }
         step.state[CLUSTER] = effect.cluster;
-        if self.faults().stale > 0 {
+        if self.faults().can_lag() {
             self.commit(step, effect.changes);
         } else if effect.marks != NO_MARKS {
             let marks = self.marks(effect.marks).clone();

@@ -29,7 +29,7 @@ impl World {
     /// Whether nothing can strike a reconcile of a process that waits for an answer, but for a second answer.
     pub(crate) fn leaves_answers_alone(&mut self, state: &Words, process: usize) -> bool {
         // An answer brings the caches up to date, which whatever else runs in the process can read.
-        if self.faults().stale > 0 && (self.workers > 1 || self.menu(state[HOSTS + process]).slots.len() > 1)
+        if self.faults().can_lag() && (self.workers > 1 || self.menu(state[HOSTS + process]).slots.len() > 1)
         {
             return false;
         }

@@ -199,12 +199,16 @@ impl World {
         Sight { before, after, actor: step.actor, name, request }
     }
 
-    /// The same step with names exchanged.
+    /// The same step with names and processes exchanged.
     pub(crate) fn mirror_step(&mut self, step: &SeenStep, exchange: usize) -> SeenStep {
+        let actor = match step.actor {
+            ActorId::Process(process) => ActorId::Process(self.exchanges[exchange].process(process)),
+            other @ (ActorId::Client(_) | ActorId::Cluster(_)) => other,
+        };
         SeenStep {
             before: self.mirror_visible(step.before, exchange),
             after: self.mirror_visible(step.after, exchange),
-            actor: step.actor,
+            actor,
             ask: step.ask.map(|ask| self.parts().mirror_ask(exchange, ask)),
         }
     }

@@ -1,8 +1,9 @@
-//! Objects that are alike but for their names can change places: states that differ in nothing else are the same.
+//! Objects that are alike but for their names can change places, and so can processes of one controller: states that
+//! differ in nothing else are the same.
 //!
 //! An exchange of names is carried through everything that a state is made of: keys, contents and uids of objects,
-//! requests, answers, and with them the histories of reconciles. Whether the code treats the names alike is not
-//! taken on trust. Every exchanged history is run, and must ask the exchanged requests; every request is answered
+//! requests, answers, and with them the histories of reconciles. An exchange of processes is carried through whatever
+//! says whose it is: jobs, messages, partitions. Whether the code treats the names alike is not taken on trust. Every exchanged history is run, and must ask the exchanged requests; every request is answered
 //! for the exchanged cluster too, and must lead to the exchanged result. Where that is not so, the check is run
 //! again without this.
 
@@ -14,23 +15,27 @@ use serde_json::Value;
 use windlass::{Answer, Ask, ObjectRef};
 use windlass_model::{Body, Change, History, Key, MemoryStore, Request, object};
 
+use super::exchange::{Exchange, exchanges};
 use super::parts::Parts;
 use super::{CLUSTER, ENVIRONMENT, HOSTS, NETWORK, Visible, Words, World};
 use crate::host::controller::{Active, Host, Slot};
 use crate::host::database::Collection;
 use crate::host::environment::Environment;
 use crate::host::network::{Message, Network};
+use crate::reductions::Reductions;
 use crate::steps::{Job, NodeNext};
 
-/// More ways to change places than this cost more than they save.
-const MOST_EXCHANGES: usize = 23;
 const UID_LENGTH: usize = 36;
 /// The group of objects that define kinds. They are not about other objects, but full of prose, in which a name
 /// may be a word like any other.
 const DEFINITIONS: &str = "apiextensions.k8s.io";
 
-/// Which name takes the place of which.
-pub(crate) type Exchange = BTreeMap<String, String>;
+/// What is not treated alike after all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unlike {
+    Names,
+    Processes,
+}
 
 /// What the exchanges make of each part, as far as it was worked out.
 #[derive(Default)]
@@ -45,8 +50,8 @@ pub(crate) struct Mirrors {
     jobs: FxHashMap<(usize, u32), u32>,
     clusters: FxHashMap<(usize, u32), u32>,
     services: FxHashMap<(usize, u32), u32>,
-    /// What does not treat the names alike.
-    pub(crate) broken: Option<String>,
+    /// What was found not to be alike.
+    pub(crate) broken: Option<Unlike>,
 }
 
 /// What one worker remembers of it: by exchange, for each kind of part, what each number becomes.
@@ -55,51 +60,17 @@ pub(crate) struct MirrorMemory {
     words: FxHashMap<(u32, u32), u32>,
 }
 
-/// The ways in which the names of each group can change places, without that of leaving them.
-pub(crate) fn exchanges(groups: &[Vec<String>]) -> Vec<Exchange> {
-    let mut all = vec![Exchange::new()];
-    for group in groups {
-        let orders = permutations(group);
-        let with = |exchange: &Exchange| {
-            let exchange = exchange.clone();
-            orders.iter().map(move |order| {
-                let pairs = group.iter().cloned().zip(order.iter().cloned());
-                exchange.clone().into_iter().chain(pairs).collect::<Exchange>()
-            })
-        };
-        all = all.iter().flat_map(with).collect();
-        if all.len() > MOST_EXCHANGES + 1 {
-            return Vec::new();
-        }
-    }
-    all.retain(|exchange| exchange.iter().any(|(one, other)| one != other));
-    all
-}
-
-fn permutations(names: &[String]) -> Vec<Vec<String>> {
-    let Some((first, rest)) = names.split_first() else { return vec![Vec::new()] };
-    // More than this many names make too many exchanges anyway.
-    if names.len() > 4 {
-        return vec![names.to_vec()];
-    }
-    let mut all = Vec::new();
-    for order in permutations(rest) {
-        for place in 0..=order.len() {
-            let mut order = order.clone();
-            order.insert(place, first.clone());
-            all.push(order);
-        }
-    }
-    all
-}
-
 impl World {
-    /// The state with names exchanged.
+    /// The state with names and processes exchanged.
     pub(crate) fn mirror(&mut self, state: &Words, exchange: usize) -> Words {
         let mut mirrored = *state;
-        for place in [CLUSTER, NETWORK, ENVIRONMENT].into_iter().chain(HOSTS..HOSTS + self.controllers()) {
+        for place in [CLUSTER, NETWORK, ENVIRONMENT] {
+            mirrored[place] = self.mirror_word(exchange, place, state[place]);
+        }
+        for process in 0..self.controllers() {
+            let other = self.exchanges[exchange].process(process);
             // All hosts are numbered together.
-            mirrored[place] = self.mirror_word(exchange, place.min(HOSTS), state[place]);
+            mirrored[HOSTS + other] = self.mirror_word(exchange, HOSTS, state[HOSTS + process]);
         }
         mirrored
     }
@@ -117,20 +88,48 @@ impl World {
 }
 
 impl Parts {
-    /// Finds out which names can change places at the start.
-    pub(crate) fn find_symmetries(&mut self, groups: &[Vec<String>], cluster: u32, environment: u32) {
-        self.mirrors.exchanges = exchanges(groups);
-        self.learn_uids(cluster);
-        let scripts: Vec<Option<u32>> = self.scripts.iter().flatten().copied().collect();
-        let unchanged = (0..self.mirrors.exchanges.len()).all(|exchange| {
-            self.mirror_cluster(exchange, cluster) == cluster
-                && self.mirror(exchange, ENVIRONMENT, environment) == environment
-                // What a script waits for may be about one of the names in particular.
-                && scripts.iter().all(|ask| ask.is_some_and(|ask| self.mirror_ask(exchange, ask) == ask))
-        });
-        if !unchanged {
-            self.mirrors.exchanges.clear();
+    /// Finds out what can change places: whatever leaves the start, by its words, as it is.
+    pub(crate) fn find_symmetries(&mut self, start: &[u32]) {
+        let Reductions { symmetry, replicas, .. } = self.setup.reductions;
+        let names = if symmetry { self.setup.alike.clone() } else { Vec::new() };
+        let processes = self.processes_by_controller(replicas);
+        self.mirrors.exchanges = exchanges(&names, &processes);
+        self.learn_uids(start[CLUSTER]);
+        let all = 0..self.mirrors.exchanges.len();
+        let unchanged: Vec<bool> = all.map(|exchange| self.leaves_unchanged(exchange, start)).collect();
+        // What leaves the start as it is can be done twice, and undone: nothing that belongs to it is missing.
+        let found = std::mem::take(&mut self.mirrors);
+        let kept = found.exchanges.into_iter().zip(unchanged);
+        let exchanges = kept.filter_map(|(exchange, is_kept)| is_kept.then_some(exchange)).collect();
+        self.mirrors = Mirrors { exchanges, uids: found.uids, ..Mirrors::default() };
+    }
+
+    /// The processes of each controller; each by itself if they are not to change places.
+    fn processes_by_controller(&self, replicas: bool) -> Vec<Vec<usize>> {
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        for (process, controller) in self.setup.processes.iter().enumerate() {
+            let is_alike =
+                |group: &&mut Vec<usize>| self.setup.processes[group[0]].name() == controller.name();
+            match groups.iter_mut().find(is_alike).filter(|_| replicas) {
+                Some(group) => group.push(process),
+                None => groups.push(vec![process]),
+            }
         }
+        groups
+    }
+
+    fn leaves_unchanged(&mut self, exchange: usize, start: &[u32]) -> bool {
+        let scripts: Vec<Option<u32>> = self.scripts.iter().flatten().copied().collect();
+        let moves_names = self.mirrors.exchanges[exchange].moves_names();
+        self.mirror_cluster(exchange, start[CLUSTER]) == start[CLUSTER]
+            && self.mirror(exchange, ENVIRONMENT, start[ENVIRONMENT]) == start[ENVIRONMENT]
+            && (0..self.setup.processes.len()).all(|process| {
+                let other = self.mirrors.exchanges[exchange].process(process);
+                self.mirror(exchange, HOSTS, start[HOSTS + process]) == start[HOSTS + other]
+            })
+            // What a script waits for may be about one of the names in particular.
+            && (!moves_names
+                || scripts.iter().all(|ask| ask.is_some_and(|ask| self.mirror_ask(exchange, ask) == ask)))
     }
 
     fn mirror(&mut self, exchange: usize, kind: usize, word: u32) -> u32 {
@@ -170,9 +169,13 @@ impl Parts {
         let mut clocks: Vec<(u32, u32)> =
             clocks.map(|(job, clock)| (self.mirror_job(exchange, *job), *clock)).collect();
         clocks.sort_unstable();
+        let cuts = environment.cuts.iter();
+        let mut cuts: Vec<(usize, usize)> =
+            cuts.map(|(process, peer)| (self.mirrors.exchanges[exchange].process(*process), *peer)).collect();
+        cuts.sort_unstable();
         let oldest = self.mirror_backlog(exchange, environment.oldest);
         let services = self.mirror_services(exchange, environment.services);
-        Environment { clocks, oldest, services, ..environment.clone() }
+        Environment { clocks, cuts, oldest, services, ..environment.clone() }
     }
 
     fn mirror_host(&mut self, exchange: usize, host: &Host) -> Host {
@@ -205,6 +208,9 @@ impl Parts {
     }
 
     fn mirror_backlog(&mut self, exchange: usize, backlog: u32) -> u32 {
+        if !self.mirrors.exchanges[exchange].moves_names() {
+            return backlog;
+        }
         let backlog = self.views.backlogs.get(backlog).clone();
         let mirrored = backlog.map(|change| self.mirror_change(exchange, change));
         self.views.backlogs.id(mirrored)
@@ -229,7 +235,8 @@ impl Parts {
             &self.mirrors.text(exchange, &old.target.namespace),
             &self.mirrors.text(exchange, &old.target.name),
         );
-        let mirrored = self.jobs.id(Job { target, ..(*old).clone() });
+        let controller = self.mirrors.exchanges[exchange].process(old.controller);
+        let mirrored = self.jobs.id(Job { controller, target, ..(*old).clone() });
         self.mirrors.jobs.insert((exchange, job), mirrored);
         mirrored
     }
@@ -244,7 +251,8 @@ impl Parts {
         let old = self.messages.get(message).clone();
         let ask = self.mirror_ask(exchange, old.ask);
         let decided_on = old.decided_on.as_ref().map(|uid| self.mirrors.text(exchange, uid).into());
-        let mirrored = self.messages.id(Message { sender: old.sender, ask, decided_on });
+        let sender = self.mirrors.exchanges[exchange].process(old.sender);
+        let mirrored = self.messages.id(Message { sender, ask, decided_on });
         self.mirrors.messages.insert((exchange, message), mirrored);
         mirrored
     }
@@ -292,12 +300,14 @@ impl Parts {
             (None, found) => !matches!(found, NodeNext::Ask(_)),
         };
         if !same {
-            let state = self.steps.node(node).state;
-            self.mirrors.broken.get_or_insert_with(|| format!("the code of state {state}"));
+            self.mirrors.note_unlike(exchange);
         }
     }
 
     pub(super) fn mirror_ask(&mut self, exchange: usize, ask: u32) -> u32 {
+        if !self.mirrors.exchanges[exchange].moves_names() {
+            return ask;
+        }
         if let Some(known) = self.mirrors.asks.get(&(exchange, ask)) {
             return *known;
         }
@@ -318,6 +328,9 @@ impl Parts {
     }
 
     fn mirror_answer(&mut self, exchange: usize, answer: u32) -> u32 {
+        if !self.mirrors.exchanges[exchange].moves_names() {
+            return answer;
+        }
         if let Some(known) = self.mirrors.answers.get(&(exchange, answer)) {
             return *known;
         }
@@ -350,6 +363,9 @@ impl Parts {
     }
 
     fn mirror_services(&mut self, exchange: usize, services: u32) -> u32 {
+        if !self.mirrors.exchanges[exchange].moves_names() {
+            return services;
+        }
         if let Some(known) = self.mirrors.services.get(&(exchange, services)) {
             return *known;
         }
@@ -361,6 +377,9 @@ impl Parts {
     }
 
     fn mirror_cluster(&mut self, exchange: usize, cluster: u32) -> u32 {
+        if !self.mirrors.exchanges[exchange].moves_names() {
+            return cluster;
+        }
         if let Some(known) = self.mirrors.clusters.get(&(exchange, cluster)) {
             return *known;
         }
@@ -400,22 +419,31 @@ impl Parts {
             let (there, asked) = (self.mirror_cluster(exchange, cluster), self.mirror_ask(exchange, ask));
             let (here, there) = (self.effect_of(cluster, ask), self.effect_of(there, asked));
             self.learn_uids(there.cluster);
-            let marks = self.marks.get(here.marks).clone();
-            let marks = marks.iter().map(|jobs| self.mirror_job_set(exchange, *jobs)).collect();
+            let marks = self.mirror_marks(exchange, here.marks);
             let same = self.mirror_cluster(exchange, here.cluster) == there.cluster
                 && self.mirror_changes(exchange, here.changes) == there.changes
                 && self.mirror_answer(exchange, here.answer) == there.answer
-                && self.marks.id(marks) == there.marks;
+                && marks == there.marks;
             if !same {
-                let asked = crate::show::ask(self.asks.get(ask));
-                self.mirrors.broken.get_or_insert_with(|| format!("what `{asked}` does"));
+                self.mirrors.note_unlike(exchange);
             }
         }
     }
 
+    /// The jobs that a change concerns, by process, with names and processes exchanged.
+    fn mirror_marks(&mut self, exchange: usize, marks: u32) -> u32 {
+        let marks = self.marks.get(marks).clone();
+        let mut mirrored = (*marks).clone();
+        for (process, jobs) in marks.iter().enumerate() {
+            let other = self.mirrors.exchanges[exchange].process(process);
+            mirrored[other] = self.mirror_job_set(exchange, *jobs);
+        }
+        self.marks.id(mirrored)
+    }
+
     /// A list of changes with names exchanged.
     fn mirror_changes(&mut self, exchange: usize, changes: u32) -> u32 {
-        if self.setup.faults.stale == 0 {
+        if !self.setup.faults.can_lag() || !self.mirrors.exchanges[exchange].moves_names() {
             return changes;
         }
         let changes = self.views.change_lists.get(changes).clone();
@@ -437,8 +465,7 @@ impl Parts {
             expected.sort_unstable();
             found.sort_unstable();
             if expected != found {
-                let what = "what the cluster's own controllers do";
-                self.mirrors.broken.get_or_insert_with(|| what.to_owned());
+                self.mirrors.note_unlike(exchange);
             }
         }
     }
@@ -450,8 +477,7 @@ impl Parts {
             let (after, answer) = self.services.apply(services, ask, &self.asks, &mut self.answers);
             let expected = (self.mirror_services(exchange, after), self.mirror_answer(exchange, answer));
             if self.services.apply(there, asked, &self.asks, &mut self.answers) != expected {
-                let asked = crate::show::ask(self.asks.get(ask));
-                self.mirrors.broken.get_or_insert_with(|| format!("what `{asked}` does"));
+                self.mirrors.note_unlike(exchange);
             }
         }
     }
@@ -464,6 +490,12 @@ impl Parts {
 }
 
 impl Mirrors {
+    /// Something comes out differently once this is exchanged.
+    fn note_unlike(&mut self, exchange: usize) {
+        let moves_names = self.exchanges[exchange].moves_names();
+        self.broken.get_or_insert(if moves_names { Unlike::Names } else { Unlike::Processes });
+    }
+
     fn key(&self, exchange: usize, key: &Key) -> Key {
         let text = |text: &str| self.text(exchange, text);
         Key::new(&key.group, &key.plural, &text(&key.namespace), &text(&key.name))
@@ -512,7 +544,7 @@ impl Mirrors {
                 rest = &rest[letter..];
                 continue;
             }
-            mirrored += self.exchanges[exchange].get(&rest[..word]).map_or(&rest[..word], String::as_str);
+            mirrored += self.exchanges[exchange].word(&rest[..word]);
             rest = &rest[word..];
         }
         mirrored

@@ -342,7 +342,7 @@ impl World {
     ) -> Option<(u32, Effect)> {
         let view = self.view_of(state, process);
         let seen = self.effect(view, ask);
-        let is_current = self.faults().stale == 0;
+        let is_current = !self.faults().can_lag();
         (is_current || self.parts().is_cached(process, ask, seen.answer)).then_some((view, seen))
     }
 

@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::json;
 use windlass::{Cx, Declaration, Machine, Outcome, done};
-use windlass_check::{Check, ClientEvent, Faults, Reductions, Report, Violation, check};
+use windlass_check::{Actor, Check, ClientEvent, Faults, Reductions, Report, View, Violation, check};
 
 use crate::things::{Only, Thing, map, thing};
 
@@ -44,6 +44,7 @@ fn every_combination(check: &Check) -> Vec<(Reductions, Report)> {
         symmetry: bits & 2 != 0,
         partial_order: bits & 4 != 0,
         subsumption: bits & 8 != 0,
+        replicas: false,
     });
     choices.map(|reductions| (reductions, check.clone().reductions(reductions).run())).collect()
 }
@@ -104,4 +105,42 @@ fn names_that_the_code_treats_differently_do_not_change_places() {
         check.reductions(reductions).assert().states()
     });
     assert_eq!(with, without);
+}
+
+/// Two processes of one controller.
+fn replicated(replicas: bool, faults: Faults) -> Check {
+    check(Makes { special: "" })
+        .given([thing("one")])
+        .replicas(2)
+        .faults(faults)
+        .reductions(Reductions { replicas, ..Reductions::default() })
+}
+
+#[test]
+fn processes_of_one_controller_change_places() {
+    for faults in [Faults::none(), Faults::none().crashes(1).partitions(1), Faults::none().stale(1)] {
+        let [with, without] = [true, false].map(|replicas| {
+            let made = |world: &View<'_>| world.has::<ConfigMap>("one-out");
+            let report = replicated(replicas, faults.clone()).eventually("it is made", made).assert();
+            assert_eq!(report.ends.len(), 1, "{report}");
+            report.states()
+        });
+        // Two processes can change places in one way; only what is the same either way has no partner.
+        assert!(with >= without / 2 && with < without * 6 / 10, "{faults}: {with} of {without}");
+    }
+}
+
+#[test]
+fn a_rule_about_one_process_is_evaluated_for_each() {
+    let traces = [true, false].map(|replicas| {
+        let report = replicated(replicas, Faults::none().crashes(1))
+            .never_between("the second process writes", |between| {
+                matches!(between.actor(), Actor::Controller { process: 1, .. })
+                    && between.after.has::<ConfigMap>("one-out")
+            })
+            .run();
+        let Some(trace) = report.violation.as_ref().and_then(Violation::trace) else { panic!("{report}") };
+        trace.steps.len()
+    });
+    assert_eq!(traces[0], traces[1]);
 }

@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::core::ObjectMeta;
 use serde_json::{Value, json};
-use windlass::{Cx, Declaration, Machine, ObjectRef, Outcome, Select, Verb, done, watching};
+use windlass::{Controller, Cx, Declaration, Machine, ObjectRef, Outcome, Select, Verb, done, watching};
 use windlass_check::{Check, ClientEvent, Faults, Reductions, Report, Violation, check};
 
 use crate::things::{Bank, Only, Thing, map, thing};
@@ -270,4 +270,104 @@ fn a_partition_keeps_a_view_old_whatever_the_bound() {
         .faults(Faults::none().stale(1).partitions(1))
         .assert();
     assert_eq!(report.oldest_views["things"], 3, "{report}");
+}
+
+/// Has nothing to do, and watches nothing but its parents.
+struct Idles;
+
+impl Machine for Idles {
+    type Parent = Secret;
+    type State = Only;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.name("idles");
+    }
+
+    async fn run(&self, _: Only, _: &Cx<Secret>) -> Outcome<Only> {
+        done()
+    }
+}
+
+/// Makes a ConfigMap when it sees the signal.
+struct Follows;
+
+impl Machine for Follows {
+    type Parent = Thing;
+    type State = Only;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.name("follows").output::<ConfigMap>();
+        declaration.watches::<ConfigMap>(|_| vec![ObjectRef::new("default", "t")]);
+    }
+
+    async fn run(&self, _: Only, cx: &Cx<Thing>) -> Outcome<Only> {
+        if cx.cached::<ConfigMap>("signal").await?.is_some() {
+            cx.ensure(map("followed"));
+        }
+        done()
+    }
+}
+
+#[test]
+fn processes_that_know_the_same_watch_what_each_has_declared() {
+    // At rest both know nothing that the other does not; only one of them watches ConfigMaps.
+    check(Idles)
+        .and(Controller::new(Follows))
+        .given([thing("t")])
+        .given([secret("s")])
+        .client([ClientEvent::create(map("signal"))])
+        .faults(Faults::none().stale(1))
+        .eventually("it follows", |world| world.has::<ConfigMap>("followed"))
+        .assert();
+}
+
+/// Asks whether the bank is closed, and only then its cache whether it is to pay.
+struct PaysAfterClosing;
+
+impl Machine for PaysAfterClosing {
+    type Parent = Thing;
+    type State = Only;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.watches::<ConfigMap>(|_| vec![ObjectRef::new("default", "t")]);
+    }
+
+    async fn run(&self, _: Only, cx: &Cx<Thing>) -> Outcome<Only> {
+        let is_closed = cx.call(Bank, json!("closed?")).await? == true;
+        if is_closed && cx.cached::<ConfigMap>("wanted").await?.is_some() {
+            cx.call(Bank, json!("pay")).await?;
+        }
+        done()
+    }
+}
+
+#[test]
+fn a_cache_answers_in_a_partition_with_what_it_had_seen() {
+    let bank = |state: &mut Value, request: &Value| {
+        match request.as_str() {
+            Some("close") => state["closed"] = json!(true),
+            Some("pay") => state["paid"] = json!(true),
+            _ => {}
+        }
+        Ok(state["closed"].clone())
+    };
+    // What is paid for is withdrawn, and then the bank closes.
+    let paying = |faults| {
+        check(PaysAfterClosing)
+            .given([thing("t")])
+            .given([map("wanted")])
+            .client([ClientEvent::delete::<ConfigMap>("wanted"), ClientEvent::call(Bank, &json!("close"))])
+            .service("bank", json!({ "closed": false, "paid": false }), bank)
+            .service_may_differ("bank")
+            .faults(faults)
+            .always("nothing is paid", |world| world.service("bank").is_none_or(|bank| bank["paid"] == false))
+    };
+    // A cache that is never behind knows, once the bank is closed, that nothing is wanted any more.
+    paying(Faults::none().crashes(1)).assert();
+    // One that is cut off does not, and the bank can be reached all the same.
+    let report = paying(Faults::none().partitions(1)).run();
+    assert_eq!(always_violated(&report), "nothing is paid", "{report}");
+    let Some(trace) = report.violation.as_ref().and_then(Violation::trace) else { panic!("{report}") };
+    let is_old = |text: &str| text.contains("get configmaps default/wanted -> 200; by now");
+    assert!(trace.steps.iter().any(|step| is_old(&step.text)), "{report}");
 }
