@@ -9,7 +9,7 @@ use windlass::{Controller, Service};
 use windlass_check::engine::{Ended, Options};
 use windlass_check::{Check, Oracle, Report, View, Violation};
 
-use crate::machine::{Register, Thing, config_map, is_read, respond, thing};
+use crate::machine::{Copier, Register, Thing, config_map, is_read, respond, thing};
 use crate::naive::BUG;
 use crate::world::{Claim, Object, Rule, World};
 
@@ -17,7 +17,10 @@ use crate::world::{Claim, Object, Rule, World};
 pub(crate) fn check(world: &World, most_states: usize) -> Check {
     let mut controllers = world.programs.iter().cloned().map(Controller::new);
     let first = controllers.next().expect("a world has a controller");
-    let check = controllers.fold(Check::new(first), Check::and).crd(&Thing::crd());
+    let mut check = controllers.fold(Check::new(first), Check::and).crd(&Thing::crd());
+    if world.has_copier {
+        check = check.and(Controller::new(Copier));
+    }
     let given = |check: Check, object: &Object| match object.is_parent {
         true => check.given([thing(object.name, object.value)]),
         false => check.given([config_map(object.name, object.value)]),

@@ -1,7 +1,7 @@
 //! Draws what a machine does.
 
 use crate::generate::VALUES;
-use crate::program::{Call, Fence, Map, Op, Program, Source, Test};
+use crate::program::{Call, Fence, MOST, Map, Op, Program, Source, Test};
 use crate::random::Random;
 
 /// What kind of machine is wanted.
@@ -22,6 +22,27 @@ pub(crate) struct Draft {
     pub(crate) shares: bool,
     /// Whether it has something to do before its parent goes.
     pub(crate) cleans_up: bool,
+    /// What it does first.
+    pub(crate) shape: Shape,
+}
+
+/// What a machine does first: what a theme is about and chance alone would seldom draw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// Anything.
+    Any,
+    /// It reads from its caches, also after a read from the API and after a write of its own.
+    ReadsCaches,
+    /// It makes what is its own.
+    Makes,
+    /// It makes what is missing and deletes what is there, with more to do in between.
+    Toggles,
+    /// It counts its runs, and keeps the count.
+    Counts,
+    /// It uses what the answer to a write says.
+    UsesAnswers,
+    /// It writes what others follow.
+    Leads,
 }
 
 /// A machine of this kind.
@@ -29,6 +50,9 @@ pub(crate) fn program(random: &mut Random, name: &'static str, draft: Draft) -> 
     let stages = 1 + random.below(draft.most_stages);
     let watches_shared = random.percent(if draft.shares { 50 } else { 15 });
     let mut drawing = Drawing { random, draft, free: vec![Map::X, Map::Y, Map::Shared], ensures: false };
+    if let Some(ops) = drawing.shaped() {
+        return Program { name, stages: vec![ops], cleanup: None, watches_shared: false };
+    }
     let all = (0..stages).map(|stage| drawing.stage(stage + 1 < stages, stage as usize)).collect();
     let cleanup = draft.cleans_up.then(|| drawing.cleanup());
     let all: Vec<Vec<Op>> = all;
@@ -75,6 +99,92 @@ impl Drawing<'_> {
         };
         ops.extend(end.or(has_next.then_some(Op::To(stage + 1))));
         ops
+    }
+
+    fn shaped(&mut self) -> Option<Vec<Op>> {
+        match self.draft.shape {
+            Shape::Any => None,
+            Shape::ReadsCaches => Some(self.reads_caches()),
+            Shape::Makes => Some(match self.random.below(3) {
+                0 => vec![Op::Create(Map::X, Source::ParentValue)],
+                1 => vec![Op::Ensure(Map::X, Source::ParentName, Fence::None)],
+                _ => vec![
+                    Op::Cached(Map::X),
+                    Op::If(Test::Missing, vec![Op::Create(Map::X, Source::ParentName)]),
+                ],
+            }),
+            Shape::Toggles => Some(self.toggles()),
+            Shape::Counts => Some(self.counts()),
+            Shape::UsesAnswers => Some(self.uses_answers()),
+            Shape::Leads => Some(match self.random.below(3) {
+                0 => vec![Op::Delete(Map::Shared)],
+                1 => vec![Op::Create(Map::Shared, Source::ParentValue)],
+                _ => vec![Op::Patch(Map::Shared, Source::ParentValue)],
+            }),
+        }
+    }
+
+    /// Clients of such worlds mostly change `p-x` and the parent.
+    fn reads_caches(&mut self) -> Vec<Op> {
+        let other = self.random.pick(&[Map::Y, Map::Shared]);
+        let read_again = vec![
+            Op::Get(Map::X),
+            Op::Patch(Map::Y, Source::ReadValue),
+            Op::Cached(Map::X),
+            Op::Patch(Map::Shared, Source::ReadValue),
+        ];
+        let toggle = |map| {
+            let missing = Op::If(Test::Missing, vec![Op::Create(map, Source::ParentValue)]);
+            vec![Op::Cached(map), missing, Op::If(Test::Found, vec![Op::DeleteRead])]
+        };
+        match self.random.below(10) {
+            0..=3 => read_again,
+            4 => vec![Op::Cached(Map::X), Op::Patch(other, Source::ReadValue)],
+            5 => vec![Op::Cached(Map::Shared), Op::Update { value: Source::Next, versioned: true }],
+            6 => vec![Op::Cached(Map::Shared), Op::PatchRead(Source::ParentName)],
+            7 => toggle(other),
+            8 => {
+                let fence = self.random.pick(&[Fence::None, Fence::Forced, Fence::Unchanged]);
+                vec![Op::Ensure(other, Source::ParentValue, fence)]
+            }
+            _ => vec![Op::Patch(other, Source::ParentValue)],
+        }
+    }
+
+    fn toggles(&mut self) -> Vec<Op> {
+        let map = self.random.pick(&[Map::X, Map::Shared]);
+        let mut make = vec![Op::Create(map, Source::ParentValue)];
+        if self.random.percent(25) {
+            make.push(Op::Create(Map::Y, Source::ParentName));
+        }
+        vec![Op::Get(map), Op::If(Test::Missing, make), Op::If(Test::Found, vec![Op::DeleteRead])]
+    }
+
+    fn counts(&mut self) -> Vec<Op> {
+        let count = Op::Call(Call::Add(2 + self.random.below(3) as u32));
+        let keep = match self.random.below(3) {
+            0 => Op::Ensure(Map::X, Source::Answer, Fence::Forced),
+            1 => Op::Report(Source::Answer),
+            _ => Op::Patch(Map::Shared, Source::Answer),
+        };
+        match self.random.percent(30) {
+            true => vec![Op::Ensure(Map::Y, Source::ParentValue, Fence::None), count, keep],
+            false => vec![count, keep],
+        }
+    }
+
+    fn uses_answers(&mut self) -> Vec<Op> {
+        let map = self.random.pick(&[Map::X, Map::Shared]);
+        let write = match self.random.below(3) {
+            0 => Op::PatchRead(self.source(true)),
+            _ => Op::Update { value: self.source(true), versioned: self.random.percent(50) },
+        };
+        let then = match self.random.below(3) {
+            0 => Op::PatchRead(Source::Is("0")),
+            1 => Op::Report(Source::ReadValue),
+            _ => Op::Ensure(Map::Y, Source::ReadValue, Fence::Forced),
+        };
+        vec![Op::Get(map), write, then]
     }
 
     fn cleanup(&mut self) -> Vec<Op> {
@@ -184,7 +294,7 @@ impl Drawing<'_> {
         ops.push(Op::Call(match self.random.below(4) {
             0 => Call::Read,
             1 => Call::Put(self.source(false)),
-            _ => Call::Add,
+            _ => Call::Add(MOST),
         }));
         match self.random.below(4) {
             0 => ops.push(Op::Report(Source::Answer)),

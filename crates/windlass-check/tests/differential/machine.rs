@@ -20,6 +20,9 @@ use crate::program::{Call, Fence, MOST, Map, Op, PARENTS, Program, Source, Test}
 /// What time it is in a check, in seconds, unless a clock jumps.
 pub(crate) const START: i64 = 1_767_225_600;
 
+/// The name of the second controller.
+pub(crate) const COPIER: &str = "copier";
+
 /// What parents are made of: one value, to be copied.
 #[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[kube(group = "test.windlass.dev", version = "v1", kind = "Thing", namespaced, status = "ThingStatus")]
@@ -51,8 +54,8 @@ pub(crate) fn respond(state: &mut Value, request: &Value) -> Result<Value, CallE
     if let Some(value) = request.get("put") {
         *state = value.clone();
     }
-    if request.get("add").is_some() {
-        *state = next(state.as_str().unwrap_or_default()).into();
+    if let Some(most) = request.get("add").and_then(Value::as_u64) {
+        *state = next(state.as_str().unwrap_or_default(), most as u32).into();
     }
     Ok(state.clone())
 }
@@ -75,9 +78,31 @@ pub(crate) enum Stage {
 
 /// The one state of what happens before a parent goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, States)]
-enum Cleanup {
+pub(crate) enum Cleanup {
     #[state(initial, condition = "CleanedUp")]
     Only,
+}
+
+/// A second controller: whenever `shared` changes, `p-x` gets its value. Its parents are ConfigMaps, which have no status,
+/// so it writes nothing else.
+pub(crate) struct Copier;
+
+impl Machine for Copier {
+    type Parent = ConfigMap;
+    type State = Cleanup;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.name(COPIER).may::<ConfigMap>([windlass::Verb::Patch]);
+    }
+
+    async fn run(&self, _state: Cleanup, cx: &Cx<ConfigMap>) -> Outcome<Cleanup> {
+        if cx.name() == "shared" {
+            let value = cx.parent().data.as_ref().and_then(|data| data.get("value").cloned());
+            let patch = json!({ "data": data(&value.unwrap_or_default()) });
+            drop(cx.patch::<ConfigMap>("p-x", patch).await?);
+        }
+        Ok(Next::Done)
+    }
 }
 
 /// The machine that runs before a parent goes.
@@ -235,7 +260,7 @@ async fn run_one(op: &Op, cx: &Cx<Thing>, learnt: &mut Learnt) -> Result<(), Err
             let request = match call {
                 Call::Read => json!({ "read": true }),
                 Call::Put(source) => json!({ "put": value(source) }),
-                Call::Add => json!({ "add": true }),
+                Call::Add(most) => json!({ "add": most }),
             };
             learnt.answer = Some(cx.call(Register, request).await?);
         }
@@ -284,16 +309,16 @@ fn value_of(source: Source, cx: &Cx<Thing>, learnt: &Learnt) -> String {
         Source::ParentVersion => parent.resource_version.clone(),
         Source::ParentUid => parent.uid.clone(),
         Source::ReadValue => read_value(),
-        Source::Next => Some(next(&read_value().unwrap_or_default())),
+        Source::Next => Some(next(&read_value().unwrap_or_default(), MOST)),
         Source::ReadVersion => read.and_then(|read| read.metadata.resource_version.clone()),
         Source::Answer => learnt.answer.clone(),
     };
     value.unwrap_or_default()
 }
 
-/// One more, up to [`MOST`]; what is no number counts as none.
-fn next(value: &str) -> String {
-    value.parse().map_or(0, |value: u32| value.saturating_add(1).min(MOST)).to_string()
+/// One more, up to a bound; what is no number counts as none.
+fn next(value: &str, most: u32) -> String {
+    value.parse().map_or(0, |value: u32| value.saturating_add(1).min(most)).to_string()
 }
 
 fn name_of(map: Map, cx: &Cx<Thing>) -> String {

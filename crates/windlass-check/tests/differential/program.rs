@@ -84,8 +84,8 @@ pub(crate) enum Call {
     Read,
     /// It takes this value.
     Put(Source),
-    /// It counts one more, up to [`MOST`].
-    Add,
+    /// It counts one more, up to this.
+    Add(u32),
 }
 
 /// One step of a program.

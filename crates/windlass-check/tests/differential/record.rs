@@ -3,12 +3,12 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use windlass::Kind;
 use windlass::model::Key;
-use windlass_check::{Check, View};
+use windlass::{Ask, Kind};
+use windlass_check::{Between, Check, View};
 
 use crate::machine::{Register, Thing};
-use crate::visible::{Objects, Only, Reached, Seen};
+use crate::visible::{Objects, Only, Reached, Seen, SeenStep};
 use windlass::Service;
 
 /// The names of the properties that record.
@@ -36,6 +36,16 @@ impl SharedObjects {
         };
         self.lock().seen(find, view.service(Register::NAME))
     }
+
+    /// What a rule on steps sees. An API request must be the same by either name.
+    fn seen_step(&self, step: &Between<'_>) -> SeenStep {
+        let (before, after) = (self.seen(&step.before), self.seen(&step.after));
+        if let Some(Ask::Api { request, .. }) = step.request() {
+            assert_eq!(step.api_request(), Some(&**request));
+        }
+        let deed = self.lock().deed(&step.actor().to_string(), step.request());
+        SeenStep { before, after, deed }
+    }
 }
 
 /// What the checker has reached, as far as it has got.
@@ -59,8 +69,7 @@ impl Recording {
                 true
             })
             .never_between(RECORDED, move |step| {
-                let seen = (step_objects.seen(&step.before), step_objects.seen(&step.after));
-                steps.lock().steps.insert(seen);
+                steps.lock().steps.insert(step_objects.seen_step(step));
                 false
             })
     }
@@ -79,6 +88,7 @@ impl Recording {
 pub(crate) fn forbids(check: Check, only: Only, is_reduced: bool, objects: &SharedObjects) -> Check {
     const NAME: &str = "what no other explorer reaches";
     let objects = objects.clone();
+    let step_objects = objects.clone();
     let as_compared = move |view: &View<'_>| {
         let seen = objects.seen(view);
         objects.lock().as_compared(seen, is_reduced)
@@ -86,8 +96,9 @@ pub(crate) fn forbids(check: Check, only: Only, is_reduced: bool, objects: &Shar
     match only {
         Only::State(seen) => check.always(NAME, move |view| as_compared(view) != seen),
         Only::End(seen) => check.eventually(NAME, move |view| as_compared(view) != seen),
-        Only::Step(before, after) => check.never_between(NAME, move |step| {
-            as_compared(&step.before) == before && as_compared(&step.after) == after
+        Only::Step(wanted) => check.never_between(NAME, move |step| {
+            let seen = step_objects.seen_step(step);
+            step_objects.lock().step_as_compared(seen, is_reduced) == wanted
         }),
     }
 }

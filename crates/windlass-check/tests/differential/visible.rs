@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use rustc_hash::FxHashMap;
-use serde_json::Value;
-use windlass::Kind;
+use serde_json::{Value, json};
 use windlass::model::{Key, object};
+use windlass::{Ask, Kind};
 
 use crate::machine::Thing;
 use crate::program::PARENTS;
@@ -23,6 +23,20 @@ const EXCHANGED: [usize; PLACES] = [1, 0, 4, 5, 2, 3, 6, 7];
 
 /// What is seen of a state: the number of each object, 0 where there is none, and of the state of the service.
 pub(crate) type Seen = [u32; PLACES];
+
+/// What is seen of a step: the states before and after it, and the number of what is done, and by whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SeenStep {
+    pub(crate) before: Seen,
+    pub(crate) after: Seen,
+    pub(crate) deed: u32,
+}
+
+impl SeenStep {
+    fn map(self, mut change: impl FnMut(Seen) -> Seen, deed: u32) -> Self {
+        SeenStep { before: change(self.before), after: change(self.after), deed }
+    }
+}
 
 /// All objects that any explorer of a world has seen.
 pub(crate) struct Objects {
@@ -90,47 +104,71 @@ impl Objects {
         &self.values[number as usize]
     }
 
+    /// The number of what was done in a step, and by whom.
+    pub(crate) fn deed(&mut self, actor: &str, ask: Option<&Ask>) -> u32 {
+        let ask = serde_json::to_value(ask).expect("requests serialize");
+        self.number(Arc::new(json!({ "actor": actor, "ask": ask })))
+    }
+
     /// The same without what only counts writes: a step that changes nothing else is no step to a rule on steps.
     pub(crate) fn without_numbers(&mut self, seen: Seen) -> Seen {
-        seen.map(|number| {
-            if let Some(known) = self.without_numbers.get(&number) {
-                return *known;
-            }
-            let mut value = self.value(number).clone();
-            forget_numbers(&mut value);
-            let after = if number == 0 { 0 } else { self.number(Arc::new(value)) };
-            self.without_numbers.insert(number, after);
-            after
-        })
+        seen.map(|number| self.one_without_numbers(number))
+    }
+
+    fn one_without_numbers(&mut self, number: u32) -> u32 {
+        if let Some(known) = self.without_numbers.get(&number) {
+            return *known;
+        }
+        let mut value = self.value(number).clone();
+        forget_numbers(&mut value);
+        let after = if number == 0 { 0 } else { self.number(Arc::new(value)) };
+        self.without_numbers.insert(number, after);
+        after
     }
 
     /// The same without versions, generations and uids, which renumbering makes others.
     fn reduced(&mut self, seen: Seen) -> Seen {
-        let seen = self.without_numbers(seen);
-        seen.map(|number| {
-            if let Some(known) = self.without_uids.get(&number) {
-                return *known;
-            }
-            let value = change_texts(self.value(number), &without_uids);
-            let after = if number == 0 { 0 } else { self.number(Arc::new(value)) };
-            self.without_uids.insert(number, after);
-            after
-        })
+        seen.map(|number| self.one_reduced(number))
+    }
+
+    fn one_reduced(&mut self, number: u32) -> u32 {
+        let number = self.one_without_numbers(number);
+        if let Some(known) = self.without_uids.get(&number) {
+            return *known;
+        }
+        let value = change_texts(self.value(number), &without_uids);
+        let after = if number == 0 { 0 } else { self.number(Arc::new(value)) };
+        self.without_uids.insert(number, after);
+        after
     }
 
     /// The same with the parents in each other's place.
     fn exchanged(&mut self, seen: Seen) -> Seen {
         let mut after = Seen::default();
         for (place, number) in seen.into_iter().enumerate() {
-            let known = self.exchanged.get(&number).copied();
-            after[EXCHANGED[place]] = known.unwrap_or_else(|| {
-                let value = change_texts(self.value(number), &exchange_names);
-                let other = if number == 0 { 0 } else { self.number(Arc::new(value)) };
-                self.exchanged.insert(number, other);
-                other
-            });
+            after[EXCHANGED[place]] = self.one_exchanged(number);
         }
         after
+    }
+
+    fn one_exchanged(&mut self, number: u32) -> u32 {
+        if let Some(known) = self.exchanged.get(&number) {
+            return *known;
+        }
+        let value = change_texts(self.value(number), &exchange_names);
+        let other = if number == 0 { 0 } else { self.number(Arc::new(value)) };
+        self.exchanged.insert(number, other);
+        other
+    }
+
+    fn reduced_step(&mut self, step: SeenStep) -> SeenStep {
+        let deed = self.one_reduced(step.deed);
+        step.map(|seen| self.reduced(seen), deed)
+    }
+
+    fn exchanged_step(&mut self, step: SeenStep) -> SeenStep {
+        let deed = self.one_exchanged(step.deed);
+        step.map(|seen| self.exchanged(seen), deed)
     }
 
     /// In words, an object per line.
@@ -153,8 +191,8 @@ impl Objects {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reached {
     pub(crate) states: BTreeSet<Seen>,
-    /// What is seen before and after each step that changes something of it.
-    pub(crate) steps: BTreeSet<(Seen, Seen)>,
+    /// Each step that changes something of it.
+    pub(crate) steps: BTreeSet<SeenStep>,
     /// Where fair runs stay for ever.
     pub(crate) ends: BTreeSet<Seen>,
 }
@@ -163,15 +201,14 @@ pub(crate) struct Reached {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Only {
     State(Seen),
-    Step(Seen, Seen),
+    Step(SeenStep),
     End(Seen),
 }
 
 impl Reached {
     /// The same without the steps that change nothing but numbers.
     pub(crate) fn with_visible_steps(mut self, objects: &mut Objects) -> Self {
-        self.steps
-            .retain(|(before, after)| objects.without_numbers(*before) != objects.without_numbers(*after));
+        self.steps.retain(|step| objects.without_numbers(step.before) != objects.without_numbers(step.after));
         self
     }
 
@@ -180,9 +217,8 @@ impl Reached {
     /// Renumbering merges states that differ in versions, generations and uids only, so these are left out. Partial
     /// order leaves out orders of steps of which one changes nothing that is seen, so of what is seen nothing.
     pub(crate) fn reduced(&self, objects: &mut Objects) -> Self {
-        let steps =
-            self.steps.iter().map(|(before, after)| (objects.reduced(*before), objects.reduced(*after)));
-        let steps = steps.filter(|(before, after)| before != after).collect();
+        let steps = self.steps.iter().map(|step| objects.reduced_step(*step));
+        let steps = steps.filter(|step| step.before != step.after).collect();
         let states = self.states.iter().map(|seen| objects.reduced(*seen)).collect();
         let ends = self.ends.iter().map(|seen| objects.reduced(*seen)).collect();
         Reached { states, steps, ends }
@@ -194,11 +230,7 @@ impl Reached {
         self.states.extend(mirrored);
         let mirrored: Vec<Seen> = self.ends.iter().map(|seen| objects.exchanged(*seen)).collect();
         self.ends.extend(mirrored);
-        let mirrored: Vec<(Seen, Seen)> = self
-            .steps
-            .iter()
-            .map(|(before, after)| (objects.exchanged(*before), objects.exchanged(*after)))
-            .collect();
+        let mirrored: Vec<SeenStep> = self.steps.iter().map(|step| objects.exchanged_step(*step)).collect();
         self.steps.extend(mirrored);
         self
     }
@@ -206,32 +238,19 @@ impl Reached {
     /// The first that is here and not there: states before steps, and those before ends.
     pub(crate) fn beyond(&self, other: &Reached) -> Option<Only> {
         let state = self.states.difference(&other.states).next().map(|seen| Only::State(*seen));
-        let step = || {
-            let step = self.steps.difference(&other.steps).next();
-            step.map(|(before, after)| Only::Step(*before, *after))
-        };
+        let step = || self.steps.difference(&other.steps).next().map(|step| Only::Step(*step));
         let end = || self.ends.difference(&other.ends).next().map(|seen| Only::End(*seen));
         state.or_else(step).or_else(end)
     }
 }
 
 impl Only {
-    /// Whether it is what this becomes under a change of what is seen.
-    pub(crate) fn is(&self, states: &[Seen], mut change: impl FnMut(Seen) -> Seen) -> bool {
-        match self {
-            Only::State(seen) | Only::End(seen) => states.last().is_some_and(|last| change(*last) == *seen),
-            Only::Step(before, after) => match states {
-                [.., from, to] => change(*from) == *before && change(*to) == *after,
-                _ => false,
-            },
-        }
-    }
-
     pub(crate) fn show(&self, objects: &Objects) -> String {
         match self {
             Only::State(seen) => format!("the state\n{}", objects.show(seen)),
-            Only::Step(before, after) => {
-                format!("the step from\n{} to\n{}", objects.show(before), objects.show(after))
+            Only::Step(SeenStep { before, after, deed }) => {
+                let (before, after) = (objects.show(before), objects.show(after));
+                format!("the step from\n{before} to\n{after} by\n  {}\n", objects.value(*deed))
             }
             Only::End(seen) => format!("the end\n{}", objects.show(seen)),
         }
@@ -242,6 +261,11 @@ impl Objects {
     /// What a state looks like to an explorer with or without reductions.
     pub(crate) fn as_compared(&mut self, seen: Seen, is_reduced: bool) -> Seen {
         if is_reduced { self.reduced(seen) } else { seen }
+    }
+
+    /// The same of a step.
+    pub(crate) fn step_as_compared(&mut self, step: SeenStep, is_reduced: bool) -> SeenStep {
+        if is_reduced { self.reduced_step(step) } else { step }
     }
 }
 
@@ -259,7 +283,9 @@ fn forget_numbers(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             fields.retain(|name, _| {
-                !["resourceVersion", "generation", "observedGeneration"].contains(&name.as_str())
+                // The last is the name that preconditions of requests have.
+                !["resourceVersion", "generation", "observedGeneration", "resource_version"]
+                    .contains(&name.as_str())
             });
             fields.values_mut().for_each(forget_numbers);
         }

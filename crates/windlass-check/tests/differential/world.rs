@@ -18,7 +18,11 @@ pub(crate) const JUMP: u64 = 3600;
 /// Everything that the explorers are given.
 #[derive(Clone, Debug)]
 pub(crate) struct World {
+    /// What it is about, for people.
+    pub(crate) theme: String,
     pub(crate) programs: Vec<Program>,
+    /// Whether there is a second controller, which copies what the first writes.
+    pub(crate) has_copier: bool,
     /// How many processes each has.
     pub(crate) replicas: usize,
     /// How many objects each process reconciles at the same time.
@@ -64,6 +68,8 @@ pub(crate) struct Budget {
     pub(crate) clock_jumps: u8,
     pub(crate) duplicates: bool,
     pub(crate) reorders: bool,
+    /// By how many writes to one object a cached read may be behind.
+    pub(crate) stale: u8,
 }
 
 /// A property: its name says of which kind it is.
@@ -127,7 +133,8 @@ impl Budget {
             .errors(self.errors)
             .watch_gaps(self.watch_gaps)
             .partitions(self.partitions)
-            .clock_jumps(self.clock_jumps, Duration::from_secs(JUMP));
+            .clock_jumps(self.clock_jumps, Duration::from_secs(JUMP))
+            .stale(self.stale);
         let faults = if self.duplicates { faults.duplicates() } else { faults };
         if self.reorders { faults.reorders() } else { faults }
     }
@@ -202,6 +209,7 @@ pub(crate) fn config_map_key(name: &str) -> Key {
 /// Everything that is needed to read a disagreement, a line per part.
 impl fmt::Display for World {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "theme: {}", self.theme)?;
         for program in &self.programs {
             let watching = if program.watches_shared { ", watches `shared`" } else { "" };
             writeln!(f, "controller {}{watching}", program.name)?;
@@ -211,7 +219,8 @@ impl fmt::Display for World {
             program.cleanup.iter().try_for_each(|ops| writeln!(f, "  cleanup: {ops:?}"))?;
         }
         let service = if self.has_service { "with" } else { "without" };
-        writeln!(f, "workers: {}, replicas: {}, {service} service", self.workers, self.replicas)?;
+        let copier = if self.has_copier { ", with copier" } else { "" };
+        writeln!(f, "workers: {}, replicas: {}, {service} service{copier}", self.workers, self.replicas)?;
         self.given.iter().try_for_each(|object| writeln!(f, "given: {object:?}"))?;
         self.scripts.iter().try_for_each(|script| writeln!(f, "client: {script:?}"))?;
         writeln!(f, "faults: {}", self.budget.faults())?;

@@ -16,8 +16,14 @@ use crate::machine::respond;
 #[derive(Default)]
 pub(super) struct Memory {
     effects: FxHashMap<(Snapshot, Known<Ask>), Rc<Effect>>,
-    collections: FxHashMap<Snapshot, Rc<Vec<Known<Ask>>>>,
+    collections: FxHashMap<Snapshot, Rc<Vec<Collection>>>,
     pub(super) points: FxHashMap<(usize, ObjectRef, Past), Rc<Point>>,
+}
+
+/// What one of the cluster's own controllers would do.
+pub(super) struct Collection {
+    pub(super) controller: &'static str,
+    pub(super) ask: Known<Ask>,
 }
 
 /// What a request does.
@@ -59,13 +65,7 @@ impl Explorer<'_> {
         }
         let effect = self.effect(&state.cluster, ask);
         state.cluster = effect.after.clone();
-        for (process, controller) in state.processes.iter_mut().zip(&self.controllers) {
-            for change in &effect.changes {
-                let (before, after) = (change.before.as_deref(), change.after.as_deref());
-                let triggers = controller.declaration().triggers(&change.key, before, after);
-                process.fresh.extend(triggers.into_iter().map(|trigger| trigger.parent));
-            }
-        }
+        self.observe(state, &effect.changes);
         effect.answer.clone()
     }
 
@@ -78,18 +78,23 @@ impl Explorer<'_> {
     }
 
     /// What the cluster's own controllers would do now.
-    pub(super) fn collections(&mut self, cluster: &Snapshot) -> Rc<Vec<Known<Ask>>> {
+    pub(super) fn collections(&mut self, cluster: &Snapshot) -> Rc<Vec<Collection>> {
         if let Some(known) = self.memory.collections.get(cluster) {
             return known.clone();
         }
         let (store, types) = (cluster.store(), cluster.types());
-        let mut requests = gc::next_requests(store, types);
-        requests.extend(namespaces::next_requests(store, types, cluster.now()));
-        requests.extend(definitions::next_requests(store, types, cluster.now()));
-        requests.extend(protection::next_requests(store));
-        let asks: Rc<Vec<Known<Ask>>> = Rc::new(requests.into_iter().map(sent).collect());
-        self.memory.collections.insert(cluster.clone(), asks.clone());
-        asks
+        let all = [
+            ("garbage collector", gc::next_requests(store, types)),
+            ("namespace controller", namespaces::next_requests(store, types, cluster.now())),
+            ("definition controller", definitions::next_requests(store, types, cluster.now())),
+            ("storage protection", protection::next_requests(store)),
+        ];
+        let of_one = |(controller, requests): (&'static str, Vec<Request>)| {
+            requests.into_iter().map(move |request| Collection { controller, ask: sent(request) })
+        };
+        let collections: Rc<Vec<Collection>> = Rc::new(all.into_iter().flat_map(of_one).collect());
+        self.memory.collections.insert(cluster.clone(), collections.clone());
+        collections
     }
 }
 

@@ -8,6 +8,7 @@ mod meet;
 mod reconcile;
 mod state;
 mod steps;
+mod views;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
@@ -18,13 +19,14 @@ use serde_json::{Value, json};
 use windlass::Controller;
 use windlass::model::{Cluster, Store, Timestamp};
 
-use crate::machine::{START, Thing};
+use crate::machine::{COPIER, Copier, START, Thing};
 use crate::record::SharedObjects;
-use crate::visible::{Only, Reached, Seen};
+use crate::visible::{Only, Reached, Seen, SeenStep};
 use crate::world::{Claim, Rule, World, config_map_key};
 use meet::Memory;
 use state::{Known, Snapshot, State};
-use steps::Steps;
+use steps::{Deed, Sender, Steps};
+use views::View;
 
 /// The name of what is wrong with code that has a bug of its own.
 pub(crate) const BUG: &str = "code";
@@ -48,6 +50,7 @@ pub(crate) fn explore<'a>(world: &'a World, most: usize, objects: &SharedObjects
     let mut numbers = FxHashMap::from_iter([(first.clone(), 0)]);
     let mut states = vec![first];
     let mut successors: Vec<Vec<Successor>> = Vec::new();
+    let mut deeds = Deeds { known: FxHashMap::default(), world, objects };
     while successors.len() < states.len() {
         let state = states[successors.len()].clone();
         let mut steps = Steps::default();
@@ -58,7 +61,10 @@ pub(crate) fn explore<'a>(world: &'a World, most: usize, objects: &SharedObjects
             if number == states.len() {
                 states.push(next);
             }
-            Successor { number, is_fault: step.is_fault }
+            let is_change =
+                states[number].cluster != state.cluster || states[number].service != state.service;
+            let deed = step.deed.filter(|_| is_change);
+            Successor { number, is_fault: step.is_fault, deed: deed.map_or(0, |deed| deeds.number(deed)) }
         });
         let found: Vec<Successor> = found.collect();
         successors.push(found);
@@ -86,7 +92,7 @@ impl Explored<'_> {
     pub(crate) fn reached(&self) -> Reached {
         Reached {
             states: self.seen.iter().copied().collect(),
-            steps: self.steps().map(|(from, to)| (self.seen[from], self.seen[to])).collect(),
+            steps: self.steps().map(|step| self.seen_step(step)).collect(),
             ends: self.ends.iter().map(|end| self.seen[*end]).collect(),
         }
     }
@@ -106,8 +112,8 @@ impl Explored<'_> {
             Rule::Sometimes(_, claim) => !all.any(|state| holds(claim, state)),
             Rule::Eventually(_, claim) => !self.ends.iter().all(|state| holds(claim, *state)),
             Rule::NeverBetween(_, before, after) => {
-                let mut steps = self.steps().filter(|(from, to)| self.is_change(*from, *to));
-                steps.any(|(from, to)| holds(before, from) && holds(after, to))
+                let mut steps = self.steps().filter(|(from, to, _)| self.is_change(*from, *to));
+                steps.any(|(from, to, _)| holds(before, from) && holds(after, to))
             }
         }
     }
@@ -119,9 +125,14 @@ impl Explored<'_> {
             && objects.without_numbers(self.seen[from]) != objects.without_numbers(self.seen[to])
     }
 
-    fn steps(&self) -> impl Iterator<Item = (usize, usize)> {
+    /// All steps: from where, to where, and the number of what is done.
+    fn steps(&self) -> impl Iterator<Item = (usize, usize, u32)> {
         (0..self.states.len())
-            .flat_map(|from| self.successors[from].iter().map(move |step| (from, step.number)))
+            .flat_map(|from| self.successors[from].iter().map(move |step| (from, step.number, step.deed)))
+    }
+
+    fn seen_step(&self, (from, to, deed): (usize, usize, u32)) -> SeenStep {
+        SeenStep { before: self.seen[from], after: self.seen[to], deed }
     }
 
     /// The shortest way to something that was reached, in words; `None` if it was not.
@@ -135,18 +146,17 @@ impl Explored<'_> {
     /// The first state of this kind; or the first step, by the state before and the state after.
     fn find(&self, only: Only, is_reduced: bool) -> Option<(usize, Option<usize>)> {
         let mut objects = self.objects.lock();
-        let mut as_compared = |seen| objects.as_compared(seen, is_reduced);
-        let mut is = |states: &[usize]| {
-            let seen: Vec<Seen> = states.iter().map(|state| self.seen[*state]).collect();
-            only.is(&seen, &mut as_compared)
-        };
-        match only {
-            Only::State(_) => (0..self.states.len()).find(|state| is(&[*state])).map(|state| (state, None)),
-            Only::End(_) => self.ends.iter().find(|state| is(&[**state])).map(|state| (*state, None)),
-            Only::Step(..) => {
-                self.steps().find(|(from, to)| is(&[*from, *to])).map(|(from, to)| (from, Some(to)))
+        let mut is = |state: usize, wanted| objects.as_compared(self.seen[state], is_reduced) == wanted;
+        let found = match only {
+            Only::State(seen) => (0..self.states.len()).find(|state| is(*state, seen)),
+            Only::End(seen) => self.ends.iter().copied().find(|state| is(*state, seen)),
+            Only::Step(wanted) => {
+                let mut steps = self.steps();
+                let mut is = |step| objects.step_as_compared(self.seen_step(step), is_reduced) == wanted;
+                return steps.find(|step| is(*step)).map(|(from, to, _)| (from, Some(to)));
             }
-        }
+        };
+        found.map(|state| (state, None))
     }
 
     fn way_to_state(&mut self, state: usize) -> Vec<String> {
@@ -194,6 +204,38 @@ thread_local! {
 struct Successor {
     number: usize,
     is_fault: bool,
+    /// The number of what is done, and by whom, if it changes something.
+    deed: u32,
+}
+
+/// What was done, and by whom, as rules on steps see it.
+struct Deeds<'a> {
+    known: FxHashMap<Deed, u32>,
+    world: &'a World,
+    objects: &'a SharedObjects,
+}
+
+impl Deeds<'_> {
+    fn number(&mut self, deed: Deed) -> u32 {
+        if let Some(known) = self.known.get(&deed) {
+            return *known;
+        }
+        let actor = match deed.actor {
+            Sender::Client(script) => format!("client {}", script + 1),
+            Sender::Cluster(controller) => controller.to_owned(),
+            Sender::Process(process) => {
+                let program = self.world.programs.get(process / self.world.replicas);
+                let name = program.map_or(COPIER, |program| program.name);
+                match process % self.world.replicas {
+                    0 => name.to_owned(),
+                    replica => format!("{name}#{}", replica + 1),
+                }
+            }
+        };
+        let number = self.objects.lock().deed(&actor, Some(&deed.ask));
+        self.known.insert(deed, number);
+        number
+    }
 }
 
 /// What does not change while a world is explored, and what was learnt.
@@ -208,6 +250,7 @@ struct Explorer<'a> {
 impl<'a> Explorer<'a> {
     fn new(world: &'a World) -> Self {
         let controllers = world.programs.iter().cloned().map(Controller::new);
+        let controllers = controllers.chain(world.has_copier.then(|| Controller::new(Copier)));
         let controllers = controllers.flat_map(|controller| vec![controller; world.replicas]).collect();
         Explorer { world, controllers, memory: Memory::default(), has_bug: false }
     }
@@ -219,12 +262,17 @@ impl<'a> Explorer<'a> {
             assert!(response.failure().is_none(), "a given object was refused: {response:?}");
         }
         let cluster = Snapshot::new(cluster);
+        // Caches are behind by themselves, or because they are cut off.
+        let is_stale = self.world.budget.stale > 0 || self.world.budget.partitions > 0;
+        let may_start_again = self.world.budget.crashes > 0 || self.world.budget.watch_gaps > 0;
         let processes = (0..self.controllers.len()).map(|process| state::Process {
             fresh: self.listed(&cluster, process),
+            view: is_stale.then(|| View::current(&cluster)),
             ..state::Process::default()
         });
         State {
             processes: processes.collect(),
+            oldest: (is_stale && may_start_again).then(|| View::current(&cluster)),
             cluster,
             service: Known::new(json!("0")),
             late: Vec::new(),

@@ -71,6 +71,8 @@ impl Explorer<'_> {
 
     /// An answer arrives. With the last one of a batch the reconcile goes on.
     pub(super) fn receive(&mut self, state: &mut State, at: Place, answer: Known<Answer>) {
+        let ask = state.processes[at.process].active[at.active].slots[at.slot].message.ask.clone();
+        self.learn(state, at.process, &ask, &answer);
         let active = &mut state.processes[at.process].active;
         let slot = &mut active[at.active].slots[at.slot];
         slot.delivered = true;

@@ -10,6 +10,7 @@ use serde_json::Value;
 use windlass::model::Cluster;
 use windlass::{Answer, Ask, ObjectRef};
 
+use super::views::View;
 use crate::machine::is_read;
 use crate::world::Budget;
 
@@ -29,6 +30,17 @@ pub(super) struct State {
     pub(super) cuts: BTreeSet<(usize, Peer)>,
     /// How far each script has got.
     pub(super) scripts: Vec<usize>,
+    /// The oldest view with which a process may start again; `None` if none can, or views are never behind.
+    pub(super) oldest: Option<View>,
+}
+
+impl State {
+    /// A restart was used up: without another, old views make no difference any more.
+    pub(super) fn forget_what_cannot_come_back(&mut self) {
+        if self.left.crashes == 0 && self.left.watch_gaps == 0 {
+            self.oldest = None;
+        }
+    }
 }
 
 /// Whom a process speaks to.
@@ -51,6 +63,8 @@ pub(super) struct Process {
     pub(super) active: Vec<Reconcile>,
     /// How often its clock has jumped forward, less how often back.
     pub(super) skew: i8,
+    /// What its watches have delivered; `None` if views are never behind.
+    pub(super) view: Option<View>,
 }
 
 /// A reconcile that waits for answers.

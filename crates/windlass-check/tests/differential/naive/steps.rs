@@ -1,11 +1,13 @@
 //! All steps from a state.
 
 use windlass::model::{Reason, Response, Status};
-use windlass::{Answer, Ask, CallError, ObjectRef, Service, Shortcut};
+use windlass::{Answer, Ask, CallError, ObjectRef, Service};
 
 use super::Explorer;
+use super::meet::Collection;
 use super::reconcile::Place;
 use super::state::{Known, Message, Peer, Process, Slot, State, add, add_once};
+use super::views::View;
 use crate::machine::Register;
 
 /// All steps from a state.
@@ -20,11 +22,38 @@ pub(super) struct Steps {
 pub(super) struct Step {
     pub(super) is_fault: bool,
     pub(super) next: State,
+    /// Who has sent what arrives in it, and what that is.
+    pub(super) deed: Option<Deed>,
     /// In words, if they are wanted.
     pub(super) words: String,
 }
 
+/// A request that arrives, and who has sent it.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct Deed {
+    pub(super) actor: Sender,
+    pub(super) ask: Known<Ask>,
+}
+
+/// Who sends requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Sender {
+    /// A client, by the number of its script.
+    Client(usize),
+    /// A process, by its number.
+    Process(usize),
+    /// One of the cluster's own controllers.
+    Cluster(&'static str),
+}
+
 impl Steps {
+    /// Says what arrives in the step that was added last.
+    fn with(&mut self, actor: Sender, ask: &Known<Ask>) {
+        if let Some(step) = self.all.last_mut() {
+            step.deed = Some(Deed { actor, ask: ask.clone() });
+        }
+    }
+
     /// What must happen sooner or later.
     fn fair(&mut self, next: State, words: impl FnOnce() -> String) {
         self.push(false, next, words);
@@ -37,7 +66,7 @@ impl Steps {
 
     fn push(&mut self, is_fault: bool, next: State, words: impl FnOnce() -> String) {
         let words = if self.in_words { words() } else { String::new() };
-        self.all.push(Step { is_fault, next, words });
+        self.all.push(Step { is_fault, next, deed: None, words });
     }
 }
 
@@ -53,7 +82,7 @@ impl Explorer<'_> {
                     match slot.answer {
                         Some(_) => {}
                         None if state.cuts.contains(&(process, slot.message.peer())) => {
-                            self.timeout_step(state, at, slot, steps);
+                            self.partition_step(state, at, slot, steps);
                         }
                         None if slot.delivered => self.steps_of_delivered(state, at, slot, steps),
                         None => self.steps_of_sent(state, at, slot, steps),
@@ -66,10 +95,11 @@ impl Explorer<'_> {
         }
         self.client_steps(state, steps);
         self.network_steps(state, steps);
-        for ask in self.collections(&state.cluster).iter() {
+        for Collection { controller, ask } in self.collections(&state.cluster).iter() {
             let mut next = state.clone();
             self.meet(&mut next, ask);
-            steps.fair(next, || format!("the cluster: {}", shown(ask)));
+            steps.fair(next, || format!("the {controller}: {}", shown(ask)));
+            steps.with(Sender::Cluster(controller), ask);
         }
     }
 
@@ -101,11 +131,30 @@ impl Explorer<'_> {
             enqueue(&mut next.processes[process], parent);
             steps.fault(next, || format!("{process}: the watch shows {parent} again"));
         }
-        if state.left.watch_gaps > 0 {
+        self.view_steps(state, process, steps);
+    }
+
+    /// A watch shows one more change, or the watches begin again, perhaps with an older view.
+    fn view_steps(&mut self, state: &State, process: usize, steps: &mut Steps) {
+        let kinds = state.processes[process].view.as_ref().map(View::kinds_behind);
+        for kind in kinds.into_iter().flatten() {
+            let mut next = state.clone();
+            let after = &mut next.processes[process];
+            let change = after.view.as_mut().and_then(|view| view.deliver(&kind));
+            self.trigger(after, process, &change.expect("it is behind"));
+            steps.fair(next, || format!("{process}: the watch of {kind} delivers a change"));
+        }
+        if state.left.watch_gaps == 0 {
+            return;
+        }
+        for view in self.views_after_restart(state) {
             let mut next = state.clone();
             next.left.watch_gaps -= 1;
-            next.processes[process].fresh = self.listed(&state.cluster, process);
-            steps.fault(next, || format!("{process}: the watch begins again"));
+            next.forget_what_cannot_come_back();
+            let seen = view.as_ref().map_or(&state.cluster, |view| &view.seen);
+            next.processes[process].fresh = self.listed(seen, process);
+            next.processes[process].view = view;
+            steps.fault(next, || format!("{process}: the watches begin again"));
         }
     }
 
@@ -140,7 +189,9 @@ impl Explorer<'_> {
             steps.fault(next, || what() + " is answered with 503");
         }
         let mut next = state.clone();
-        if !slot.message.has_effect() || self.is_skipped(state, slot) {
+        if let Some(answer) = self.cached_answer(state, at.process, slot) {
+            self.receive(&mut next, at, answer);
+        } else if !slot.message.has_effect() {
             let answer = self.meet(&mut next, &slot.message.ask);
             self.receive(&mut next, at, answer);
         } else {
@@ -148,12 +199,13 @@ impl Explorer<'_> {
             self.keep_copy(&mut next, &slot.message);
         }
         steps.fair(next, || what() + " arrives");
+        steps.with(Sender::Process(at.process), &slot.message.ask);
     }
 
-    /// Whether a write is never sent, because the cache shows that it would change nothing.
-    fn is_skipped(&mut self, state: &State, slot: &Slot) -> bool {
-        matches!(&*slot.message.ask, Ask::Api { shortcut: Shortcut::SkipIfUnchanged, .. })
-            && self.effect(&state.cluster, &slot.message.ask).changes.is_empty()
+    /// Whether a request is a write that is on its way: one that was sent, since the caches do not show that it would
+    /// change nothing.
+    fn is_on_its_way(&mut self, state: &State, process: usize, slot: &Slot) -> bool {
+        !slot.delivered && slot.message.has_effect() && self.cached_answer(state, process, slot).is_none()
     }
 
     /// A write that has arrived: its answer does, or is lost; or the write arrives again.
@@ -175,20 +227,28 @@ impl Explorer<'_> {
             next.copies.retain(|copy| *copy != slot.message);
             self.answer(&mut next, at, &slot.message);
             steps.fault(next, || what() + " arrives again, and is answered again");
+            steps.with(Sender::Process(at.process), &slot.message.ask);
         }
     }
 
-    /// What cannot get through, or whose answer cannot: its sender gives up. (That goes for what a cache would answer,
-    /// too: a cache that cannot follow any more is not modelled.) If messages can be reordered, a write that was sent and
-    /// not delivered is still on its way.
-    fn timeout_step(&mut self, state: &State, at: Place, slot: &Slot, steps: &mut Steps) {
+    /// What cannot get through, or whose answer cannot. If messages can be reordered, a write that was sent and not
+    /// delivered is still on its way.
+    fn partition_step(&mut self, state: &State, at: Place, slot: &Slot, steps: &mut Steps) {
         let mut next = state.clone();
-        let was_sent = !slot.delivered && slot.message.has_effect() && !self.is_skipped(state, slot);
-        if was_sent && state.left.reorders {
+        let what = || format!("{}: {}", at.process, shown(&slot.message.ask));
+        // A cache that cannot follow any more goes on answering.
+        let is_asked = !slot.delivered && slot.message.peer() == Peer::Api;
+        let from_cache = is_asked.then(|| self.cached_answer(state, at.process, slot)).flatten();
+        if let Some(answer) = from_cache {
+            self.receive(&mut next, at, answer);
+            steps.fair(next, || what() + " is answered by the cache");
+            return;
+        }
+        if state.left.reorders && self.is_on_its_way(state, at.process, slot) {
             add(&mut next.late, slot.message.clone());
         }
         self.receive(&mut next, at, timeout(&slot.message));
-        steps.fair(next, || format!("{}: {} times out", at.process, shown(&slot.message.ask)));
+        steps.fair(next, || what() + " gets no answer");
     }
 
     /// A write takes effect, and its answer is on its way back.
@@ -204,22 +264,29 @@ impl Explorer<'_> {
         if state.left.crashes == 0 {
             return;
         }
-        let mut next = state.clone();
-        next.left.crashes -= 1;
-        let slots = state.processes[process].active.iter().flat_map(|reconcile| &reconcile.slots);
-        for slot in slots.filter(|slot| !slot.delivered && slot.message.has_effect()) {
-            if !self.is_skipped(state, slot) {
-                add(&mut next.late, slot.message.clone());
+        let mut crashed = state.clone();
+        crashed.left.crashes -= 1;
+        crashed.forget_what_cannot_come_back();
+        // Until it has listed it does nothing, so whether it could list sooner makes no difference.
+        crashed.cuts.remove(&(process, Peer::Api));
+        for slot in state.processes[process].active.iter().flat_map(|reconcile| &reconcile.slots) {
+            if self.is_on_its_way(state, process, slot) {
+                add(&mut crashed.late, slot.message.clone());
             }
         }
-        next.processes[process] = Process {
-            fresh: self.listed(&state.cluster, process),
-            observed: state.processes[process].observed.clone(),
-            // The clock is that of the machine, which goes on.
-            skew: state.processes[process].skew,
-            ..Process::default()
-        };
-        steps.fault(next, || format!("{process}: crashes"));
+        for view in self.views_after_restart(state) {
+            let mut next = crashed.clone();
+            let seen = view.as_ref().map_or(&state.cluster, |view| &view.seen);
+            next.processes[process] = Process {
+                fresh: self.listed(seen, process),
+                observed: state.processes[process].observed.clone(),
+                // The clock is that of the machine, which goes on.
+                skew: state.processes[process].skew,
+                view,
+                ..Process::default()
+            };
+            steps.fault(next, || format!("{process}: crashes"));
+        }
     }
 
     fn clock_steps(&mut self, state: &State, process: usize, steps: &mut Steps) {
@@ -254,8 +321,10 @@ impl Explorer<'_> {
             if let Some(event) = events.get(state.scripts[script]) {
                 let mut next = state.clone();
                 next.scripts[script] += 1;
-                self.meet(&mut next, &Known::new(event.ask()));
+                let ask = Known::new(event.ask());
+                self.meet(&mut next, &ask);
                 steps.fair(next, || format!("client {script}: {event:?}"));
+                steps.with(Sender::Client(script), &ask);
             }
         }
     }
@@ -269,12 +338,14 @@ impl Explorer<'_> {
             self.meet(&mut next, &message.ask);
             self.keep_copy(&mut next, message);
             steps.fair(next, || format!("{}: {} arrives late", message.sender, shown(&message.ask)));
+            steps.with(Sender::Process(message.sender), &message.ask);
         }
         for (index, message) in state.copies.iter().enumerate().filter(|(_, message)| gets_through(message)) {
             let mut next = state.clone();
             next.copies.remove(index);
             self.meet(&mut next, &message.ask);
             steps.fault(next, || format!("{}: {} arrives again", message.sender, shown(&message.ask)));
+            steps.with(Sender::Process(message.sender), &message.ask);
         }
     }
 
