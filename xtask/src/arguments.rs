@@ -24,6 +24,8 @@ Tasks:
   differential [--worlds N] [--seed S]
                         check N random worlds (10,000 by default), from seed S on, with all reductions, with none and
                         naively: the verdicts must agree
+  mutants [NAME...]     break the checker in each way of crates/windlass-check/mutants, or in these, and demand that
+                        the test which the mutant names fails
   agreement [--runs N] [--seed S] [--world WORLD]
                         play N random runs of the checker (50 by default), from seed S on, against real processes: they
                         must end where the checker says; WORLD is one of the zoo, such as deleted_by_name:broken, or seed:7
@@ -44,6 +46,7 @@ Examples:
   cargo xtask ci && cargo xtask test     what .ci/run does
   cargo xtask fuzz --seconds 600 model_request
   cargo xtask fuzz model_request fuzz/artifacts/model_request/crash-0123
+  cargo xtask mutants lag-unbounded restart-newest-view
   cargo xtask properties --cases 100000 windlass-model unchanged
 ";
 
@@ -76,6 +79,11 @@ pub(crate) enum Task {
         worlds: u64,
         /// The seed of the first.
         seed: u64,
+    },
+    /// Break the checker, and see that a test fails.
+    Mutants {
+        /// The only mutants; all if there are none.
+        names: Vec<String>,
     },
     /// Compare the checker with real processes.
     Agreement(AgreementPlan),
@@ -160,6 +168,10 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Task> {
         ["fuzz", rest @ ..] => parse_fuzz(rest),
         ["properties", rest @ ..] => parse_properties(rest),
         ["differential", rest @ ..] => parse_differential(rest),
+        ["mutants", names @ ..] => match names.iter().find(|name| name.starts_with('-')) {
+            Some(option) => bail!("`mutants` has no option `{option}`; see cargo xtask --help"),
+            None => Ok(Task::Mutants { names: names.iter().map(|name| (*name).to_owned()).collect() }),
+        },
         ["agreement", rest @ ..] => parse_agreement(rest),
         ["bench", name, rest @ ..] if !name.starts_with('-') => {
             let arguments = rest.iter().map(|argument| (*argument).to_owned()).collect();
@@ -292,6 +304,8 @@ mod tests {
             ("conformance --list", Task::Conformance { arguments: vec!["--list".to_owned()] }),
             ("test", Task::Test { pure: false }),
             ("test --pure", Task::Test { pure: true }),
+            ("mutants", Task::Mutants { names: Vec::new() }),
+            ("mutants a b", Task::Mutants { names: vec!["a".to_owned(), "b".to_owned()] }),
             ("types a/b.json", Task::Types { swagger: "a/b.json".into() }),
             ("fuzz", fuzz(60, None, None)),
             ("fuzz --seconds 5 model", fuzz(5, Some("model"), None)),
@@ -326,6 +340,7 @@ mod tests {
             ("properties --seed -1", "`-1` is not a number for `--seed`"),
             ("properties --size 3", "no option `--size`"),
             ("properties a b c", "`c` is too much"),
+            ("mutants --all", "no option `--all`"),
             ("differential --seed", "`--seed` takes a number"),
             ("differential --worlds x", "`x` is not a number"),
             ("differential 5", "no option `5`"),

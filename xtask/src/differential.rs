@@ -10,7 +10,16 @@ use crate::process::{cargo, run as execute};
 pub(crate) fn run(root: &Path, worlds: u64, seed: u64) -> Result<()> {
     execute(
         cargo(root)
-            .args(["test", "-p", "windlass-check", "--test", "differential", "--", "--nocapture"])
+            .args([
+                "test",
+                "--release",
+                "-p",
+                "windlass-check",
+                "--test",
+                "differential",
+                "--",
+                "--nocapture",
+            ])
             .env("WINDLASS_DIFFERENTIAL", worlds.to_string())
             .env("WINDLASS_SEED", seed.to_string()),
     )

@@ -9,8 +9,11 @@ mod differential;
 mod envtest;
 mod examples;
 mod fuzz;
+mod go_programs;
+mod helm;
 mod layering;
 mod links;
+mod mutants;
 mod prerequisites;
 mod process;
 mod properties;
@@ -53,6 +56,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Fuzz(plan) => fuzz::run(&root, &plan)?,
         Task::Properties(plan) => properties::run(&root, &plan)?,
         Task::Differential { worlds, seed } => differential::run(&root, worlds, seed)?,
+        Task::Mutants { names } => mutants::run(&root, &names)?,
         Task::Agreement(plan) => agreement::run(&root, &plan)?,
         Task::Bench(plan) => bench::run(&root, &plan)?,
         Task::Conformance { arguments } => conformance::run(&root, &arguments)?,

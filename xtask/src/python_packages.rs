@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::envtest::cache;
+use crate::go_programs::cache;
 use crate::prerequisites::{install, is_on_path, is_root};
 use crate::process::{output, run as execute};
 

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::conformance;
 use crate::envtest;
+use crate::helm;
 use crate::prerequisites::{self, PREREQUISITES, prepare};
 use crate::process::{cargo, shown};
 use crate::python_packages;
@@ -25,6 +26,8 @@ struct Summary {
 
 /// Tests that need the real kubectl or kube-apiserver, by a part of their names.
 const NEED_KUBERNETES: &[&str] = &["kubectl::"];
+/// Tests that need Helm.
+const NEED_HELM: &[&str] = &["helm::"];
 /// Tests that need Python clients.
 const NEED_PYTHON: &[&str] = &["python::"];
 
@@ -34,11 +37,15 @@ pub(crate) fn run(root: &Path, pure: bool) -> Result<()> {
     let start = Instant::now();
     let mut skipped = prepare(PREREQUISITES)?;
     let assets = if pure { None } else { provided(envtest::provide(root), NEED_KUBERNETES, &mut skipped)? };
+    let helm = if pure { None } else { provided(helm::provide(root), NEED_HELM, &mut skipped)? };
     let python =
         if pure { None } else { provided(python_packages::provide(root), NEED_PYTHON, &mut skipped)? };
     let mut tests = workspace_tests(root, pure, &skipped)?;
     if let Some(assets) = &assets {
         tests.env(envtest::VARIABLE, assets);
+    }
+    if let Some(helm) = &helm {
+        tests.env(helm::VARIABLE, helm);
     }
     if let Some(python) = &python {
         tests.env(python_packages::VARIABLE, python);

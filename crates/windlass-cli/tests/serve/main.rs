@@ -2,6 +2,7 @@
 
 mod crash;
 mod disk_full;
+mod helm;
 mod hostile;
 mod kube_rs;
 mod kubectl;

@@ -1,4 +1,4 @@
-//! The Go toolchain that `cargo xtask envtest` builds with.
+//! The Go toolchain that programs are built with.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,10 +14,10 @@ const NEEDED: &str =
     "Go 1.21 or later (it fetches the toolchain that Kubernetes asks for, Go 1.25, by itself)";
 
 /// Makes sure that there is a Go that is new enough, or says what to do.
-pub(super) fn prepare() -> Result<()> {
+pub(super) fn prepare(what: &str) -> Result<()> {
     if !is_on_path("go") {
         if !Path::new("/etc/debian_version").exists() || !is_root() {
-            bail!("envtest needs {NEEDED} on the path, and there is none: see https://go.dev/doc/install");
+            bail!("{what} needs {NEEDED} on the path, and there is none: see https://go.dev/doc/install");
         }
         eprintln!("installing golang-go ...");
         install(&["golang-go"])?;
@@ -27,7 +27,7 @@ pub(super) fn prepare() -> Result<()> {
     match minor(version) {
         Some(minor) if minor >= MINOR_MIN => Ok(()),
         _ => bail!(
-            "envtest needs {NEEDED}, and the one on the path is {version}: Debian 13 packages one that will do; \
+            "{what} needs {NEEDED}, and the one on the path is {version}: Debian 13 packages one that will do; \
              otherwise see https://go.dev/doc/install"
         ),
     }
