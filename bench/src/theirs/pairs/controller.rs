@@ -67,8 +67,6 @@ pub(crate) struct Reconcile {
     found: [bool; 2],
     /// Whether each ConfigMap was made by this reconcile.
     created: [bool; 2],
-    /// The version of the list.
-    listed: Option<u32>,
     /// Whether the request was delivered, at least once.
     pub(crate) delivered: bool,
     /// Answers on their way back; several if the request was duplicated.
@@ -83,7 +81,6 @@ impl Reconcile {
             parent: None,
             found: [false; 2],
             created: [false; 2],
-            listed: None,
             delivered: false,
             replies: BTreeSet::new(),
         }
@@ -121,8 +118,7 @@ impl Reconcile {
                     Place::Second => Step::List,
                 }
             }
-            (Step::List, Reply::Listed { version }) => {
-                self.listed = Some(version);
+            (Step::List, Reply::Listed) => {
                 if self.parent.is_some_and(|parent| parent.ready) {
                     return Progress::Done;
                 }

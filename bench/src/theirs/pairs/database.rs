@@ -57,10 +57,8 @@ pub(crate) enum Reply {
         created: bool,
         config_map: ConfigMap,
     },
-    /// The version of the collection at the time.
-    Listed {
-        version: u32,
-    },
+    /// What a pair has: both ConfigMaps, whenever it is asked for.
+    Listed,
     Conflict,
 }
 
@@ -96,10 +94,7 @@ impl Database {
                 (found.map_or(Reply::NotFound, |config_map| Reply::ConfigMap(*config_map)), None)
             }
             Request::Apply(name, place) => self.apply(name, place),
-            Request::List(_) => {
-                let version = self.config_maps.values().map(|config_map| config_map.version).sum();
-                (Reply::Listed { version }, None)
-            }
+            Request::List(_) => (Reply::Listed, None),
             Request::PatchStatus(name, version) => self.patch_status(name, version),
         }
     }

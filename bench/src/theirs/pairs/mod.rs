@@ -58,8 +58,7 @@ impl Model for Pairs {
         self.controller_actions(world, actions);
         for (index, request) in world.network.late.iter().enumerate() {
             let earlier = &world.network.late[..index];
-            let in_turn = self.0.reorders || index == 0;
-            if in_turn && !earlier.contains(request) {
+            if !earlier.contains(request) {
                 actions.push(Action::Late(index));
             }
         }
@@ -89,17 +88,21 @@ impl Model for Pairs {
             Action::Deliver => self.deliver(&mut world),
             Action::DeliverAgain => {
                 let request = controller.active.as_ref()?.request();
-                world.network.copies.remove(&request);
+                world.network.use_copy(request);
                 world.execute_for_sender(request);
             }
-            Action::Reply(reply) => controller.receive(reply),
+            Action::Reply(reply) => {
+                let request = controller.active.as_ref()?.request();
+                controller.receive(reply);
+                world.network.abandon(request, &world.database);
+            }
             Action::Late(index) => {
                 let request = world.network.late.remove(index);
                 world.execute(request);
                 self.keep_copy(&mut world, request);
             }
             Action::Duplicate(request) => {
-                world.network.copies.remove(&request);
+                world.network.use_copy(request);
                 world.execute(request);
             }
             Action::Crash => self.crash(&mut world),
@@ -137,7 +140,7 @@ impl Pairs {
             None if !controller.queue.is_empty() => actions.push(Action::Start),
             None => {}
             Some(active) => {
-                if !active.delivered && (self.0.reorders || world.network.late.is_empty()) {
+                if !active.delivered {
                     actions.push(Action::Deliver);
                 }
                 if active.delivered && world.network.copies.contains(&active.request()) {
@@ -151,12 +154,13 @@ impl Pairs {
     /// The request of the reconcile is sent for the first time, unless the cache can answer it.
     fn deliver(&self, world: &mut World) {
         let Some(request) = world.controller.active.as_ref().map(Reconcile::request) else { return };
-        if world.reach_database(request) {
-            self.keep_copy(world, request);
+        if world.reach_database(request) && self.0.duplicates {
+            world.network.copies.insert(request);
+            world.network.awaited.insert(request);
         }
     }
 
-    /// A write that was delivered may be delivered once more.
+    /// A write that was delivered, and that has no waiting sender, may be delivered once more.
     fn keep_copy(&self, world: &mut World, request: Request) {
         if self.0.duplicates && request.is_write() && !world.database.is_dead(request) {
             world.network.copies.insert(request);
@@ -173,9 +177,10 @@ impl Pairs {
             let is_sent = !active.delivered && !world.database.is_unchanged_by(request);
             if is_sent && !world.database.is_dead(request) {
                 world.network.late.push(request);
-                if self.0.reorders {
-                    world.network.late.sort_unstable();
-                }
+                world.network.late.sort_unstable();
+            }
+            if active.delivered {
+                world.network.abandon(request, &world.database);
             }
         }
         // The watch starts again; notices of the old one may still come.
