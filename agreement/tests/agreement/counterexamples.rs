@@ -28,7 +28,9 @@ async fn counterexamples_of_the_zoo_come_true() -> Result<()> {
         let check = world.check();
         let stage = check.stage();
         let report = check.only_first_violation().run();
-        let trace = report.violation.as_ref().and_then(|violation| violation.trace()).context(name)?;
+        let violation = report.violation.as_ref().context(name)?;
+        // What never comes true has no trace.
+        let Some(trace) = violation.trace() else { continue };
         let Some(schedule) = world.check().schedule_of(trace).filter(|_| is_playable(&stage)) else {
             continue;
         };
