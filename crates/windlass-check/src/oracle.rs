@@ -142,6 +142,10 @@ fn forget_history(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             fields.retain(|name, _| !HISTORY.contains(&name.as_str()));
+            // That an object is being deleted is a part of what it is; since when is not.
+            if let Some(since) = fields.get_mut("deletionTimestamp").filter(|since| !since.is_null()) {
+                *since = "(a time)".into();
+            }
             fields.values_mut().for_each(forget_history);
         }
         Value::Array(items) => items.iter_mut().for_each(forget_history),

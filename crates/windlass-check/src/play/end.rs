@@ -207,6 +207,15 @@ mod tests {
     }
 
     #[test]
+    fn it_matters_that_an_object_is_being_deleted_and_not_since_when() {
+        let end = |since: Value| {
+            End::of([map("a", json!({"metadata": {"name": "a", "deletionTimestamp": since}}))])
+        };
+        assert_eq!(end(json!("2026-01-01T00:00:00Z")), end(json!("2026-11-18T11:04:10Z")));
+        assert_ne!(end(json!("2026-01-01T00:00:00Z")), end(Value::Null));
+    }
+
+    #[test]
     fn what_every_cluster_has_is_left_out() {
         assert_eq!(End::of_cluster(&Cluster::new()), End::of([]));
     }
