@@ -10,12 +10,12 @@ use crate::script::TargetKind;
 
 /// One step of one script on which a target differs from Kubernetes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct Difference {
     /// `crud/create`
     pub script: String,
     /// From 1.
     pub step: usize,
-    /// Who differs.
+    /// The target that differs.
     pub target: TargetKind,
 }
 
@@ -23,14 +23,14 @@ pub struct Place {
 ///
 /// # Errors
 /// If the page cannot be read, or a row of its table makes no sense.
-pub fn read(page: &Path) -> Result<BTreeSet<Place>> {
+pub fn read(page: &Path) -> Result<BTreeSet<Difference>> {
     let text = fs::read_to_string(page).with_context(|| format!("cannot read {}", page.display()))?;
-    parse(&text).with_context(|| format!("{} is wrong", page.display()))
+    parse(&text).with_context(|| format!("cannot parse {}", page.display()))
 }
 
-/// Rows are `` | `script` | steps | targets | reason | ``; other lines are for people alone.
-fn parse(text: &str) -> Result<BTreeSet<Place>> {
-    let mut places = BTreeSet::new();
+/// Rows are `` | `script` | steps | targets | reason | ``; other lines are ignored.
+fn parse(text: &str) -> Result<BTreeSet<Difference>> {
+    let mut differences = BTreeSet::new();
     for row in text.lines().filter(|line| line.starts_with("| `")) {
         let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
         let [script, steps, targets, reason] = cells.as_slice() else {
@@ -43,11 +43,11 @@ fn parse(text: &str) -> Result<BTreeSet<Place>> {
             let step = step.trim().parse().with_context(|| format!("`{step}` is no step: {row}"))?;
             for target in targets.split(',') {
                 let target = TargetKind::parse(target.trim())?;
-                places.insert(Place { script: script.trim_matches('`').to_owned(), step, target });
+                differences.insert(Difference { script: script.trim_matches('`').to_owned(), step, target });
             }
         }
     }
-    Ok(places)
+    Ok(differences)
 }
 
 #[cfg(test)]
@@ -58,10 +58,10 @@ mod tests {
     fn rows_are_read() {
         let text = "# A page\n\n| script | steps | targets | reason |\n| --- | --- | --- | --- |\n\
                     | `a/b` | 1, 3 | model, server | because |\n";
-        let places: Vec<_> =
-            parse(text).unwrap().into_iter().map(|place| (place.step, place.target)).collect();
+        let differences: Vec<_> =
+            parse(text).unwrap().into_iter().map(|known| (known.step, known.target)).collect();
         use TargetKind::{Model, Server};
-        assert_eq!(places, [(1, Model), (1, Server), (3, Model), (3, Server)]);
+        assert_eq!(differences, [(1, Model), (1, Server), (3, Model), (3, Server)]);
     }
 
     #[test]

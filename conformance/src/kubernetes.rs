@@ -191,7 +191,7 @@ fn start_api_server(assets: &Path, folder: &Path, etcd_port: u16, port: u16, gat
         ("service-account-signing-key-file", path("accounts.key")),
         // As kubeadm has it; envtest's own range has room for 254 Services.
         ("service-cluster-ip-range", "10.96.0.0/12".to_owned()),
-        // Nobody makes the accounts that this plugin would ask for.
+        // No controller creates the accounts that this plugin requires.
         ("disable-admission-plugins", "ServiceAccount".to_owned()),
         ("allow-privileged", "true".to_owned()),
     ];

@@ -32,7 +32,7 @@ static INTERNAL_VALUE: LazyLock<Regex> =
     LazyLock::new(|| regex(r"(Invalid|Unsupported) value: (?:\{.*?\}|\[\{.*?\}\]): "));
 /// The differences of two such values, line by line.
 static INTERNAL_DIFFERENCE: LazyLock<Regex> = LazyLock::new(|| regex(r"(?s)\n@@ .*"));
-/// All that is wrong with an object; the causes say the same one by one.
+/// All errors of an object; the causes report the same ones separately.
 static ALL_FAULTS: LazyLock<Regex> = LazyLock::new(|| regex(r"(?s)is invalid: \[.*\]"));
 /// An object that stands in a message, quoted.
 static OBJECT_IN_TEXT: LazyLock<Regex> = LazyLock::new(|| regex(r#""(\{(?:\\.|[^"\\])*\})""#));
@@ -42,7 +42,7 @@ static AGE: LazyLock<Regex> = LazyLock::new(|| regex(r"^(\d+[dhms])+$"));
 
 /// The range from which node ports are drawn.
 const NODE_PORTS: std::ops::RangeInclusive<i64> = 30_000..=32_767;
-/// So many letters in a row come from `{fill}`.
+/// A run of at least this many letters comes from `{fill}`.
 const FILLING_MIN: usize = 1000;
 
 fn regex(pattern: &str) -> Regex {
@@ -200,7 +200,7 @@ impl Normaliser {
         text
     }
 
-    /// Kubernetes writes the fields of an object in the order of its source code, which is nobody's concern.
+    /// Kubernetes writes the fields of an object in the order of its source code, which does not matter.
     fn quoted_object(&mut self, quoted: &str) -> String {
         let object =
             serde_json::from_str::<String>(quoted).ok().and_then(|text| serde_json::from_str(&text).ok());
@@ -210,7 +210,7 @@ impl Normaliser {
     }
 }
 
-/// Says how long a filling is instead of repeating it: a megabyte tells a reader nothing.
+/// Shows the length of a filling instead of its letters.
 fn short(text: &str) -> String {
     let mut shown = String::with_capacity(text.len().min(FILLING_MIN));
     let mut rest = text;
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_of_the_store_are_not_told_apart() {
+    fn versions_of_the_store_are_not_distinguished() {
         let item = json!({ "metadata": { "resourceVersion": "5" } });
         check(
             json!({ "metadata": { "resourceVersion": "9", "continue": "abc" }, "items": [item, item] }),

@@ -209,7 +209,7 @@ impl Run<'_> {
         for (name, value) in &self.variables {
             text = text.replace(&format!("{{{name}}}"), value);
         }
-        // `{fill 1000}` stands for so many bytes.
+        // `{fill 1000}` stands for 1000 bytes.
         while let Some((before, rest)) = text.split_once("{fill ") {
             let Some((count, after)) = rest.split_once('}') else { break };
             text = format!("{before}{}{after}", "x".repeat(count.parse().unwrap_or(0)));

@@ -101,12 +101,12 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What is left in a temporary folder harms nobody.
+        // Leftovers in a temporary folder do no harm.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// A port on the loopback interface that nobody uses at the moment.
+/// A free port on the loopback interface.
 ///
 /// # Errors
 /// If there is none.

@@ -94,7 +94,7 @@ pub struct Written {
 /// How far the events of a watch are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// So many.
+    /// This many events.
     Count(usize),
     /// Up to the first whose part has this value.
     Until(String, String),

@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use windlass_model::FeatureGates;
 
 use crate::difference::difference;
-use crate::known::{self, Place};
+use crate::known::{self, Difference};
 use crate::perform::{Outcome, perform};
 use crate::recording;
 use crate::script::{Script, TargetKind, read_all};
@@ -18,7 +18,7 @@ use crate::target::Session;
 use crate::target::http::HttpTarget;
 use crate::target::model::ModelSession;
 
-/// So many scripts talk to a server at the same time.
+/// Maximum number of scripts that run against a server concurrently.
 const CONVERSATIONS: usize = 8;
 
 /// Where scripts are performed.
@@ -54,7 +54,7 @@ pub struct Suite {
     folder: PathBuf,
     scripts: Vec<Script>,
     given: BTreeMap<String, Script>,
-    known: BTreeSet<Place>,
+    known: BTreeSet<Difference>,
 }
 
 /// How the scripts went on one target.
@@ -66,7 +66,7 @@ pub struct Report {
     pub steps: usize,
     /// How many steps differ as it is known.
     pub known: usize,
-    /// What is wrong, each as text to print.
+    /// Faults, each as text to print.
     pub faults: Vec<String>,
 }
 
@@ -94,12 +94,12 @@ impl Suite {
         }
         let names: BTreeSet<String> = scripts.iter().map(|script| script.name.clone()).collect();
         let mut known = known::read(&root.join("docs/conformance.md"))?;
-        if let Some(place) = known.iter().find(|place| !names.contains(&place.script)) {
-            bail!("docs/conformance.md lists `{}`, and there is no such script", place.script);
+        if let Some(unknown) = known.iter().find(|known| !names.contains(&known.script)) {
+            bail!("docs/conformance.md lists `{}`, and there is no such script", unknown.script);
         }
         if let Some(only) = only {
             scripts.retain(|script| script.name.contains(only));
-            known.retain(|place| place.script.contains(only));
+            known.retain(|known| known.script.contains(only));
         }
         for (script, name) in
             scripts.iter().flat_map(|script| script.given.iter().map(move |name| (script, name)))
@@ -127,7 +127,7 @@ impl Suite {
         let part = |flag: String| {
             let scripts: Vec<Script> =
                 self.scripts.iter().filter(|script| script.gates_flag() == flag).cloned().collect();
-            let belongs = |place: &&Place| scripts.iter().any(|script| script.name == place.script);
+            let belongs = |known: &&Difference| scripts.iter().any(|script| script.name == known.script);
             let known = self.known.iter().filter(belongs).cloned().collect();
             (flag, Suite { folder: self.folder.clone(), given: self.given.clone(), known, scripts })
         };
@@ -153,12 +153,13 @@ impl Suite {
                         report.faults.push(format!("{}: there is no recording: {advice}", script.name));
                         continue;
                     };
-                    self.judge(script, kind, &recorded, &outcomes, &mut report, &mut differs);
+                    self.compare_outcomes(script, kind, &recorded, &outcomes, &mut report, &mut differs);
                 }
             }
         }
-        for place in self.known.iter().filter(|place| place.target == kind && !differs.contains(*place)) {
-            let (script, step) = (&place.script, place.step);
+        let stale = self.known.iter().filter(|known| known.target == kind && !differs.contains(*known));
+        for known in stale {
+            let (script, step) = (&known.script, known.step);
             report.faults.push(format!(
                 "{script} step {step}: {} is said to differ here, and it does not: take it out of docs/conformance.md",
                 kind.name()
@@ -167,14 +168,14 @@ impl Suite {
         Ok(report)
     }
 
-    fn judge(
+    fn compare_outcomes(
         &self,
         script: &Script,
         target: TargetKind,
         recorded: &[Outcome],
         outcomes: &[Outcome],
         report: &mut Report,
-        differs: &mut BTreeSet<Place>,
+        differs: &mut BTreeSet<Difference>,
     ) {
         let nothing = Outcome { heading: String::new(), text: "no such step".to_owned() };
         for index in 0..recorded.len().max(outcomes.len()) {
@@ -183,8 +184,8 @@ impl Suite {
             if expected == found {
                 continue;
             }
-            let place = Place { script: script.name.clone(), step: index + 1, target };
-            if self.known.contains(&place) {
+            let found_difference = Difference { script: script.name.clone(), step: index + 1, target };
+            if self.known.contains(&found_difference) {
                 report.known += 1;
             } else {
                 let heading = if found.heading.is_empty() { &expected.heading } else { &found.heading };
@@ -195,7 +196,7 @@ impl Suite {
                 let (name, target) = (&script.name, target.name());
                 report.faults.push(format!("{name} step {heading}\n  - kubernetes, + {target}\n{changes}"));
             }
-            differs.insert(place);
+            differs.insert(found_difference);
         }
     }
 
@@ -209,10 +210,10 @@ impl Suite {
             match result {
                 Err(error) => report.faults.push(format!("{}: {error:#}", script.name)),
                 Ok(outcomes) => {
-                    let told: Vec<String> =
+                    let steps: Vec<String> =
                         outcomes.iter().map(|it| format!("step {}\n{}\n", it.heading, it.text)).collect();
                     if outcomes.last().is_some_and(Outcome::is_missing) {
-                        let last = &told[told.len().saturating_sub(2)..];
+                        let last = &steps[steps.len().saturating_sub(2)..];
                         report.faults.push(format!("{}\n{}", script.name, last.concat()));
                         continue;
                     }

@@ -251,12 +251,12 @@ fn definition(dice: &mut Dice) -> Value {
 }
 
 fn merge(object: &mut Value, key: &str, fragment: Value) {
-    let Some(place) = object.as_object_mut().map(|object| object.entry(key).or_insert(Value::Null)) else {
+    let Some(value) = object.as_object_mut().map(|object| object.entry(key).or_insert(Value::Null)) else {
         return;
     };
-    match (place.as_object_mut(), fragment) {
+    match (value.as_object_mut(), fragment) {
         (Some(there), Value::Object(fragment)) => there.extend(fragment),
-        (_, fragment) => *place = fragment,
+        (_, fragment) => *value = fragment,
     }
 }
 

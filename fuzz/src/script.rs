@@ -2,10 +2,10 @@
 
 use crate::request::RawRequest;
 
-/// A script has at most so many requests: more would only be slow.
+/// Maximum number of requests in a script. More would only be slow.
 const MAX_REQUESTS: usize = 32;
 
-/// Reads a script. There is no wrong one: what makes no sense becomes a request that makes none.
+/// Reads a script. Every input is valid: what makes no sense becomes a request that makes none.
 pub(crate) fn read(script: &[u8]) -> Vec<RawRequest> {
     let mut requests = Vec::new();
     let mut lines: Vec<&[u8]> = Vec::new();

@@ -8,7 +8,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 use windlass_server::{Server, ServerOptions, TlsSource};
 
-/// A watch has no end of its own; after so long without a word, the client has seen enough.
+/// Idle timeout after which the client closes a watch, which has no end of its own.
 const SILENCE: Duration = Duration::from_millis(20);
 
 struct Running {

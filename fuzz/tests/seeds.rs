@@ -1,4 +1,4 @@
-//! Every seed, run once: what a fuzzer has found stays mended.
+//! Every seed, run once: what a fuzzer has found stays fixed.
 
 use std::fs;
 use std::path::Path;

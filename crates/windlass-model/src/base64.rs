@@ -16,9 +16,9 @@ impl Base64 {
         for chunk in bytes.chunks(3) {
             let byte = |index: usize| u32::from(chunk.get(index).copied().unwrap_or(0));
             let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-            for place in 0..4 {
+            for position in 0..4 {
                 match self {
-                    _ if place <= chunk.len() => text.push(self.letter(bits >> (18 - 6 * place) & 63)),
+                    _ if position <= chunk.len() => text.push(self.letter(bits >> (18 - 6 * position) & 63)),
                     Base64::Standard => text.push('='),
                     Base64::Url => {}
                 }
@@ -86,7 +86,7 @@ impl Base64 {
     }
 }
 
-/// Whether the first `=` stands in a place where the text can end, and all that follows is its end.
+/// Checks that the first `=` stands where the text can end, and that only padding follows.
 fn check_padding(source: &[u8], position: usize, count: usize) -> Result<(), usize> {
     let mut rest = source.iter().enumerate().skip(position + 1).filter(|(_, letter)| !is_line_end(**letter));
     match count {

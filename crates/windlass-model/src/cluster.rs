@@ -179,7 +179,7 @@ impl Cluster {
     }
 }
 
-/// Creates what every cluster has from its first moment.
+/// Requests that create what every cluster has from the start.
 pub fn first_requests() -> impl Iterator<Item = Request> {
     NAMESPACES.into_iter().map(|name| {
         let body = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
@@ -188,8 +188,8 @@ pub fn first_requests() -> impl Iterator<Item = Request> {
     })
 }
 
-/// Creates the classes of priority that a server shows from its first moment. They hold without being stored too, so a
-/// [`Cluster`] has none.
+/// Requests that create the priority classes that a server has from the start. They also hold without being stored, so
+/// a [`Cluster`] has none.
 pub fn system_class_requests() -> impl Iterator<Item = Request> {
     verbs::SYSTEM_CLASSES.into_iter().map(|(name, value)| {
         let create =

@@ -88,8 +88,8 @@ pub(crate) fn sha256(bytes: &[u8]) -> [u8; 32] {
     tail.extend((bytes.len() as u64 * 8).to_be_bytes());
     tail.chunks_exact(64).for_each(|block| absorb(&mut state, block));
     let mut digest = [0; 32];
-    for (place, word) in digest.chunks_exact_mut(4).zip(state) {
-        place.copy_from_slice(&word.to_be_bytes());
+    for (bytes, word) in digest.chunks_exact_mut(4).zip(state) {
+        bytes.copy_from_slice(&word.to_be_bytes());
     }
     digest
 }

@@ -52,7 +52,7 @@ impl fmt::Display for FieldPath {
     }
 }
 
-/// What is wrong with a field.
+/// The kind of an error in a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldErrorKind {
     /// A value must be given.
@@ -77,7 +77,7 @@ pub enum FieldErrorKind {
     Internal,
 }
 
-/// One thing that is wrong with one field.
+/// One error in one field.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldError {
     /// The kind of failure.

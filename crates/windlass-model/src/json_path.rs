@@ -48,7 +48,7 @@ enum Comparison {
 /// Parses a path.
 ///
 /// # Errors
-/// What is wrong with it, or that it uses something which columns do not need (`..`, unions, slices).
+/// Why it is invalid, or that it uses something which columns do not need (`..`, unions, slices).
 pub fn parse(text: &str) -> Result<JsonPath, String> {
     parse_nested(text, 0)
 }

@@ -5,7 +5,7 @@ const DEPTH_MAX: usize = 1_000;
 
 /// The first fault of a text; `None` if it is JSON.
 pub(crate) fn fault(text: &[u8]) -> Option<String> {
-    let mut scanner = Scanner { text, place: 0 };
+    let mut scanner = Scanner { text, offset: 0 };
     let outcome = scanner.value(0).and_then(|()| {
         scanner.skip_space();
         scanner.next().map_or(Ok(()), |byte| Err(unexpected(byte, "after top-level value")))
@@ -17,19 +17,19 @@ type Outcome = Result<(), String>;
 
 struct Scanner<'a> {
     text: &'a [u8],
-    place: usize,
+    offset: usize,
 }
 
 impl Scanner<'_> {
     fn next(&mut self) -> Option<u8> {
-        let byte = self.text.get(self.place).copied();
-        self.place += usize::from(byte.is_some());
+        let byte = self.text.get(self.offset).copied();
+        self.offset += usize::from(byte.is_some());
         byte
     }
 
     fn skip_space(&mut self) {
-        while matches!(self.text.get(self.place), Some(b' ' | b'\t' | b'\r' | b'\n')) {
-            self.place += 1;
+        while matches!(self.text.get(self.offset), Some(b' ' | b'\t' | b'\r' | b'\n')) {
+            self.offset += 1;
         }
     }
 
@@ -79,8 +79,8 @@ impl Scanner<'_> {
 
     fn array(&mut self, depth: usize) -> Outcome {
         self.skip_space();
-        if self.text.get(self.place) == Some(&b']') {
-            self.place += 1;
+        if self.text.get(self.offset) == Some(&b']') {
+            self.offset += 1;
             return Ok(());
         }
         loop {
@@ -132,31 +132,31 @@ impl Scanner<'_> {
         if first != b'0' {
             self.digits();
         }
-        if self.text.get(self.place) == Some(&b'.') {
-            self.place += 1;
+        if self.text.get(self.offset) == Some(&b'.') {
+            self.offset += 1;
             self.some_digits("after decimal point in numeric literal")?;
         }
-        if matches!(self.text.get(self.place), Some(b'e' | b'E')) {
-            self.place += 1;
-            self.place += usize::from(matches!(self.text.get(self.place), Some(b'+' | b'-')));
+        if matches!(self.text.get(self.offset), Some(b'e' | b'E')) {
+            self.offset += 1;
+            self.offset += usize::from(matches!(self.text.get(self.offset), Some(b'+' | b'-')));
             self.some_digits("in exponent of numeric literal")?;
         }
         Ok(())
     }
 
-    fn some_digits(&mut self, place: &str) -> Outcome {
+    fn some_digits(&mut self, context: &str) -> Outcome {
         match self.next().ok_or_else(end)? {
             b'0'..=b'9' => {
                 self.digits();
                 Ok(())
             }
-            byte => Err(unexpected(byte, place)),
+            byte => Err(unexpected(byte, context)),
         }
     }
 
     fn digits(&mut self) {
-        while self.text.get(self.place).is_some_and(u8::is_ascii_digit) {
-            self.place += 1;
+        while self.text.get(self.offset).is_some_and(u8::is_ascii_digit) {
+            self.offset += 1;
         }
     }
 
@@ -165,8 +165,8 @@ impl Scanner<'_> {
         for wanted in word.bytes().skip(1) {
             let byte = self.next().ok_or_else(end)?;
             if byte != wanted {
-                let place = format!("in literal {word} (expecting {})", shown(wanted));
-                return Err(unexpected(byte, &place));
+                let context = format!("in literal {word} (expecting {})", shown(wanted));
+                return Err(unexpected(byte, &context));
             }
         }
         Ok(())
@@ -177,8 +177,8 @@ fn end() -> String {
     "unexpected end of JSON input".to_owned()
 }
 
-fn unexpected(byte: u8, place: &str) -> String {
-    format!("invalid character {} {place}", shown(byte))
+fn unexpected(byte: u8, context: &str) -> String {
+    format!("invalid character {} {context}", shown(byte))
 }
 
 /// A byte between single quotes, as Go shows it.

@@ -1,5 +1,5 @@
-//! The controllers that protect storage in use, as a pure step: they let go of a deleted claim that no pod uses, and of
-//! a deleted volume that is not bound.
+//! The controllers that protect storage in use, as a pure step: they release a deleted claim that no pod uses, and a
+//! deleted volume that is not bound.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ fn concerned(change: &Change) -> Vec<Key> {
     }
 }
 
-/// Lets go of an object that waits for nothing else here.
+/// Removes the protection finalizer of an object that waits for nothing else here.
 fn release<S: Store + ?Sized>(store: &S, key: &Key, object: &Value) -> Option<Request> {
     let is_claim = &*key.plural == CLAIMS;
     let finalizer = if is_claim { CLAIM_FINALIZER } else { VOLUME_FINALIZER };

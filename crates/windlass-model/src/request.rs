@@ -101,7 +101,7 @@ pub struct Options {
     pub label_selector: Option<String>,
     /// `fieldSelector`, as written.
     pub field_selector: Option<String>,
-    /// `limit`: at most so many items; 0 for all.
+    /// `limit`: maximum number of items; 0 for all.
     pub limit: u64,
     /// `continue`: the token of an earlier page.
     pub continue_token: Option<String>,

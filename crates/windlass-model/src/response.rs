@@ -30,7 +30,7 @@ pub enum Body {
     Status(Status),
 }
 
-/// A page of a list, of objects or of what stands for them (see [`crate::list::Shelf`]).
+/// A page of a list, of objects or of what stands for them (see [`crate::list::ListSource`]).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct List<Item = Arc<Value>> {
     /// `v1`, `apps/v1`.

@@ -74,7 +74,7 @@ pub struct Details {
     /// Its uid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uid: Option<String>,
-    /// One entry per thing that is wrong.
+    /// One entry per error.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<Cause>,
     /// When to try again.
@@ -224,7 +224,7 @@ impl Status {
         status
     }
 
-    /// 500: the rule that was to judge the request failed itself.
+    /// 500: the rule that evaluates the request failed itself.
     pub fn internal(message: impl Into<String>) -> Self {
         let message = message.into();
         let cause = Cause { message: Some(message.clone()), ..Cause::default() };

@@ -50,7 +50,7 @@ impl Key {
         if self.namespace == other.namespace {
             return self.name.cmp(&other.name);
         }
-        // No name has a slash, but a key of somebody else's making may; its namespace then tells it apart.
+        // No valid name has a slash, but a key from elsewhere may; its namespace then decides.
         self.path().cmp(other.path()).then_with(|| self.namespace.cmp(&other.namespace))
     }
 
@@ -107,9 +107,9 @@ pub trait Store {
     /// The version that a list of this resource shows.
     fn list_version(&self, group: &str, plural: &str) -> u64;
 
-    /// 128 bits for a uid or a generated name that nobody has got from this store before.
+    /// 128 bits for a uid or a generated name, which this store has not given out before.
     ///
-    /// `salt` tells apart the numbers that one request needs.
+    /// `salt` distinguishes the numbers that one request needs.
     fn entropy(&self, key: &Key, salt: u64) -> u128;
 }
 
@@ -166,8 +166,8 @@ impl MemoryStore {
         })
     }
 
-    /// Replaces what is known of a key; without an object, versions and incarnations, it is forgotten. For those
-    /// who can tell that a smaller number does as well.
+    /// Replaces what is known of a key; without an object, versions and incarnations, it is forgotten. For
+    /// callers that know that smaller numbers are equivalent.
     pub fn rewrite(&mut self, key: &Key, history: History<'_>) {
         if history == History::default() {
             self.entries.remove(key);
@@ -246,7 +246,7 @@ impl Store for MemoryStore {
     }
 
     fn entropy(&self, key: &Key, salt: u64) -> u128 {
-        // No two objects have the same key at the same time, so the next one is told apart by its number.
+        // No two objects have the same key at the same time, so the next one is identified by its incarnation.
         entropy(key, self.entries.get(key).map_or(0, |entry| entry.incarnation) + 1, salt)
     }
 }

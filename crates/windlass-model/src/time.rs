@@ -11,7 +11,7 @@ pub struct Timestamp(i64);
 
 const MICROS: i64 = 1_000_000;
 const SECONDS_PER_DAY: i64 = 86_400;
-/// 9999-12-31T23:59:59.999999Z, the last moment that RFC 3339 can write.
+/// 9999-12-31T23:59:59.999999Z, the last time that RFC 3339 can write.
 const MAX_MICROS: i64 = 253_402_300_800 * MICROS - 1;
 
 impl Timestamp {
@@ -35,7 +35,7 @@ impl Timestamp {
         self.0
     }
 
-    /// This moment plus a number of seconds.
+    /// This time plus a number of seconds.
     #[must_use]
     pub fn plus_seconds(self, seconds: i64) -> Self {
         Self::from_unix_micros(self.0.saturating_add(seconds.saturating_mul(MICROS)))
@@ -188,7 +188,7 @@ fn parse_offset(text: &str) -> Option<i64> {
     (hour < 24 && minute < 60).then_some(sign * (hour * 3_600 + minute * 60))
 }
 
-/// A number of seconds in the two or three most telling figures: `5m`, `3h20m`, `2d`.
+/// A number of seconds in its most significant units, as kubectl shows it: `5m`, `3h20m`, `2d`.
 pub fn human_duration(seconds: i64) -> String {
     const MINUTE: i64 = 60;
     const HOUR: i64 = 60 * MINUTE;

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::field_set::{FieldNode, FieldSet};
 use super::path_element::PathElement;
-use super::place::{Form, Items, Place, filled_list, filled_map};
+use super::type_ref::{Form, Items, TypeRef, filled_list, filled_map};
 use super::value_order;
 
 /// The fields that differ between two values. No field is in two of the sets.
@@ -34,13 +34,13 @@ impl Comparison {
     }
 }
 
-/// Compares two objects of one type. Fails on a list item that cannot be told from others.
-pub(super) fn compare(place: Place<'_>, old: &Value, new: &Value) -> Result<Comparison, String> {
-    let Difference { removed, modified, added } = differ(place, Some(old), Some(new))?;
+/// Compares two objects of one type. Fails on a list item that cannot be distinguished from others.
+pub(super) fn compare(type_ref: TypeRef<'_>, old: &Value, new: &Value) -> Result<Comparison, String> {
+    let Difference { removed, modified, added } = differ(type_ref, Some(old), Some(new))?;
     Ok(Comparison { removed: removed.children, modified: modified.children, added: added.children })
 }
 
-/// A comparison of two values at one place.
+/// A comparison of two values at one path.
 #[derive(Default)]
 struct Difference {
     removed: FieldNode,
@@ -62,21 +62,21 @@ impl Difference {
     }
 }
 
-fn differ(place: Place<'_>, old: Option<&Value>, new: Option<&Value>) -> Result<Difference, String> {
+fn differ(type_ref: TypeRef<'_>, old: Option<&Value>, new: Option<&Value>) -> Result<Difference, String> {
     let (Some(before), Some(after)) = (old, new) else {
-        let mut difference = differ_as(place, place.form(old.or(new)), old, new)?;
+        let mut difference = differ_as(type_ref, type_ref.form(old.or(new)), old, new)?;
         // A container that comes or goes is itself a field.
         difference.added.member |= old.is_none() && new.is_some();
         difference.removed.member |= new.is_none() && old.is_some();
         return Ok(difference);
     };
-    let (form_before, form_after) = (place.form(old), place.form(new));
+    let (form_before, form_after) = (type_ref.form(old), type_ref.form(new));
     if std::mem::discriminant(&form_before) == std::mem::discriminant(&form_after) {
-        return differ_as(place, form_after, Some(before), Some(after));
+        return differ_as(type_ref, form_after, Some(before), Some(after));
     }
-    // One kind of value takes the place of another: what was inside the old one is gone as well.
-    let mut gone = differ_as(place, form_before, Some(before), Some(after))?;
-    let come = differ_as(place, form_after, Some(before), Some(after))?;
+    // One kind of value replaces another: what was inside the old one is gone as well.
+    let mut gone = differ_as(type_ref, form_before, Some(before), Some(after))?;
+    let come = differ_as(type_ref, form_after, Some(before), Some(after))?;
     for (here, there) in [
         (&mut gone.removed, come.removed),
         (&mut gone.modified, come.modified),
@@ -89,14 +89,14 @@ fn differ(place: Place<'_>, old: Option<&Value>, new: Option<&Value>) -> Result<
 }
 
 fn differ_as(
-    place: Place<'_>,
+    type_ref: TypeRef<'_>,
     form: Form<'_>,
     old: Option<&Value>,
     new: Option<&Value>,
 ) -> Result<Difference, String> {
     match form {
         Form::Map { atomic: false } if filled_map(old).is_some() || filled_map(new).is_some() => {
-            differ_as_maps(place, old, new)
+            differ_as_maps(type_ref, old, new)
         }
         Form::List(items)
             if !items.is_atomic() && (filled_list(old).is_some() || filled_list(new).is_some()) =>
@@ -117,7 +117,11 @@ fn differ_as_leaves(old: Option<&Value>, new: Option<&Value>) -> Difference {
     difference
 }
 
-fn differ_as_maps(place: Place<'_>, old: Option<&Value>, new: Option<&Value>) -> Result<Difference, String> {
+fn differ_as_maps(
+    type_ref: TypeRef<'_>,
+    old: Option<&Value>,
+    new: Option<&Value>,
+) -> Result<Difference, String> {
     let (old, new) = (filled_map(old), filled_map(new));
     let in_new = |name: &String| new.and_then(|map| map.get(name));
     let kept = old.into_iter().flatten().map(|(name, old)| (name, Some(old), in_new(name)));
@@ -125,7 +129,7 @@ fn differ_as_maps(place: Place<'_>, old: Option<&Value>, new: Option<&Value>) ->
     let come = new.into_iter().flatten().filter(|(name, _)| is_come(name));
     let mut difference = Difference::default();
     for (name, old, new) in kept.chain(come.map(|(name, new)| (name, None, Some(new)))) {
-        let below = differ(place.field(name).place, old, new)?;
+        let below = differ(type_ref.field(name).type_ref, old, new)?;
         difference.attach(|| PathElement::field(name), below);
     }
     Ok(difference)
@@ -144,13 +148,13 @@ fn differ_as_lists(items: Items<'_>, old: Option<&Value>, new: Option<&Value>) -
     }
     let mut difference = Difference::default();
     for (element, (old, new)) in by_element {
-        difference.attach(|| element.clone(), differ_as_items(items.place, &old, &new)?);
+        difference.attach(|| element.clone(), differ_as_items(items.type_ref, &old, &new)?);
     }
     Ok(difference)
 }
 
 /// Compares all items with one path element. There should be one; more are taken as one value.
-fn differ_as_items(place: Place<'_>, old: &[&Value], new: &[&Value]) -> Result<Difference, String> {
+fn differ_as_items(type_ref: TypeRef<'_>, old: &[&Value], new: &[&Value]) -> Result<Difference, String> {
     match (old, new) {
         ([_, _, ..], [_, _, ..]) => {
             let same =
@@ -161,7 +165,7 @@ fn differ_as_items(place: Place<'_>, old: &[&Value], new: &[&Value]) -> Result<D
         }
         ([_, _, ..], _) => {
             let mut difference = match new.first() {
-                Some(new) => differ(place, None, Some(new))?,
+                Some(new) => differ(type_ref, None, Some(new))?,
                 None => Difference::default(),
             };
             difference.removed.member = true;
@@ -169,12 +173,12 @@ fn differ_as_items(place: Place<'_>, old: &[&Value], new: &[&Value]) -> Result<D
         }
         (_, [_, _, ..]) => {
             let mut difference = match old.first() {
-                Some(old) => differ(place, Some(old), None)?,
+                Some(old) => differ(type_ref, Some(old), None)?,
                 None => Difference::default(),
             };
             difference.added.member = true;
             Ok(difference)
         }
-        _ => differ(place, old.first().copied(), new.first().copied()),
+        _ => differ(type_ref, old.first().copied(), new.first().copied()),
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::merge::merge;
-use super::place::{Form, Place};
+use super::type_ref::{Form, TypeRef};
 use super::validate::findings;
 use crate::schema::Shape;
 use crate::types::TypeInfo;
@@ -14,7 +14,7 @@ use crate::types::TypeInfo;
 /// The configuration does not fit the type, or sets something that can only be replaced as a whole: what it does not
 /// mention there would be lost.
 pub(crate) fn merge_configuration(info: &TypeInfo, object: &Value, config: &Value) -> Result<Value, String> {
-    let root = Place::of_objects(info);
+    let root = TypeRef::of_objects(info);
     let found = findings(root, config);
     if !found.is_empty() {
         return Err(format!("failed to convert patch object to typed object: {found}"));
@@ -31,19 +31,19 @@ pub(crate) fn merge_configuration(info: &TypeInfo, object: &Value, config: &Valu
 }
 
 /// The paths of all atomic lists and maps. What lies in a map without named fields is not looked at.
-fn find_atomics(place: Place<'_>, value: &Value, path: &str, found: &mut Vec<String>) {
-    match (place.form(Some(value)), value) {
+fn find_atomics(type_ref: TypeRef<'_>, value: &Value, path: &str, found: &mut Vec<String>) {
+    match (type_ref.form(Some(value)), value) {
         (Form::Map { atomic }, Value::Object(fields)) => {
             if atomic {
                 found.push(path.to_owned());
             }
-            if !matches!(place.schema.shape, Shape::Object { .. }) {
+            if !matches!(type_ref.schema.shape, Shape::Object { .. }) {
                 return;
             }
             for (name, value) in fields {
-                let field = place.field(name);
+                let field = type_ref.field(name);
                 if field.named {
-                    find_atomics(field.place, value, &format!("{path}.{name}"), found);
+                    find_atomics(field.type_ref, value, &format!("{path}.{name}"), found);
                 }
             }
         }
@@ -52,7 +52,7 @@ fn find_atomics(place: Place<'_>, value: &Value, path: &str, found: &mut Vec<Str
                 found.push(path.to_owned());
             }
             for (index, item) in list.iter().enumerate() {
-                find_atomics(items.place, item, &format!("{path}[{index}]"), found);
+                find_atomics(items.type_ref, item, &format!("{path}[{index}]"), found);
             }
         }
         _ => {}
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn items_are_told_apart_by_their_keys() {
+    fn items_are_identified_by_their_keys() {
         let of = |containers: Value| json!({"spec": {"template": {"spec": {"containers": containers}}}});
         let object = of(json!([{"name": "a", "image": "x"}, {"name": "b"}]));
         let config = of(json!([{"name": "a", "stdin": true}, {"name": "c"}]));

@@ -15,12 +15,12 @@ pub struct FieldSet {
     nodes: BTreeMap<PathElement, FieldNode>,
 }
 
-/// A place in a set: whether its own path is a member, and which paths below it are.
+/// A node of a set: whether its own path is a member, and which paths below it are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldNode {
     /// The path that leads here is in the set.
     pub member: bool,
-    /// The members below, relative to this place.
+    /// The members below, relative to this node.
     pub children: FieldSet,
 }
 
@@ -87,9 +87,9 @@ impl FieldSet {
             return;
         }
         match self.nodes.entry(element) {
-            Entry::Vacant(place) => drop(place.insert(node)),
-            Entry::Occupied(mut place) => {
-                let here = place.get_mut();
+            Entry::Vacant(entry) => drop(entry.insert(node)),
+            Entry::Occupied(mut entry) => {
+                let here = entry.get_mut();
                 here.member |= node.member;
                 here.children.add(node.children);
             }
@@ -200,7 +200,7 @@ impl FieldSet {
         FieldSet { nodes: kept.collect() }
     }
 
-    /// All members: at each place first those that end there, then those that go on.
+    /// All members: at each node first those that end there, then those that go on.
     pub fn paths(&self) -> Vec<Path> {
         let mut paths = Vec::new();
         self.collect_paths(&mut Path::new(), &mut paths);
@@ -237,7 +237,7 @@ impl FieldSet {
 
     fn write(&self, is_member: bool) -> Map<String, Value> {
         let mut written = Map::new();
-        // A place with nothing below it is a member by itself; only the others must say so.
+        // A node with nothing below it is a member by itself; only the others are marked.
         if is_member && !self.is_empty() {
             written.insert(".".to_owned(), Value::Object(Map::new()));
         }
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_members_from_the_paths_to_them() {
+    fn distinguishes_members_from_the_paths_to_them() {
         let fields = json!({"f:spec": {".": {}, "f:ports": {"k:{\"port\":80}": {".": {}, "f:name": {}}}}});
         let set = set(fields.clone());
         assert_eq!(shown(&set), [".spec", ".spec.ports[port=80]", ".spec.ports[port=80].name"]);
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_members_of_a_place_before_those_below() {
+    fn lists_members_of_a_node_before_those_below() {
         let set = set(json!({"f:a": {"f:x": {}}, "f:b": {}}));
         assert_eq!(shown(&set), [".b", ".a.x"]);
     }

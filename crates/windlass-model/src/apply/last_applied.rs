@@ -8,18 +8,18 @@ use super::compare::compare;
 use super::field_set::FieldSet;
 use super::ownership::fields_of;
 use super::path_element::json;
-use super::place::Place;
+use super::type_ref::TypeRef;
 use super::validate;
 use crate::object;
 
 /// The field manager for which the annotation is honoured.
 pub(super) const MANAGER: &str = "kubectl";
 const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
-/// All annotations of an object together may have so many bytes.
+/// Maximum total bytes of the annotations of an object.
 const MAX_ANNOTATION_BYTES: usize = 256 * 1024;
 
-/// The fields that client-side apply set and nobody changed since; `None` if it never ran.
-pub(super) fn unchanged_fields(root: Place<'_>, live: &Value, api_version: &str) -> Option<FieldSet> {
+/// The fields that client-side apply set and that have not changed since; `None` if it never ran.
+pub(super) fn unchanged_fields(root: TypeRef<'_>, live: &Value, api_version: &str) -> Option<FieldSet> {
     let text = object::annotation(live, ANNOTATION).filter(|text| !text.is_empty())?;
     let applied: Value = serde_json::from_str(text).ok()?;
     if applied["apiVersion"].as_str() != Some(api_version) || !validate::findings(root, &applied).is_empty() {

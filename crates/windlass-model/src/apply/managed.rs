@@ -32,7 +32,7 @@ impl Operation {
     }
 }
 
-/// Tells entries apart: two entries of one object never have the same.
+/// Identifies an entry: no two entries of one object have the same.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Manager {
     pub(super) name: String,

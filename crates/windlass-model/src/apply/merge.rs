@@ -5,20 +5,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use super::path_element::PathElement;
-use super::place::{Form, Items, Place, filled_list, filled_map};
+use super::type_ref::{Form, Items, TypeRef, filled_list, filled_map};
 
 /// Merges a configuration into a live object. Nothing is removed.
 ///
-/// Fails on live list items that cannot be told from others; the configuration was checked before.
-pub(super) fn merge(place: Place<'_>, live: &Value, config: &Value) -> Result<Value, String> {
-    Ok(merge_at(place, Some(live), Some(config))?.unwrap_or(Value::Null))
+/// Fails on live list items that cannot be distinguished from others; the configuration was checked before.
+pub(super) fn merge(type_ref: TypeRef<'_>, live: &Value, config: &Value) -> Result<Value, String> {
+    Ok(merge_at(type_ref, Some(live), Some(config))?.unwrap_or(Value::Null))
 }
 
-fn merge_at(place: Place<'_>, live: Option<&Value>, config: Option<&Value>) -> Result<Option<Value>, String> {
+fn merge_at(
+    type_ref: TypeRef<'_>,
+    live: Option<&Value>,
+    config: Option<&Value>,
+) -> Result<Option<Value>, String> {
     let Some(applied) = config else { return Ok(live.cloned()) };
-    match place.form(config) {
+    match type_ref.form(config) {
         Form::Map { atomic: false } if filled_map(live).is_some() || filled_map(config).is_some() => {
-            merge_maps(place, filled_map(live), filled_map(config)).map(Some)
+            merge_maps(type_ref, filled_map(live), filled_map(config)).map(Some)
         }
         Form::List(items)
             if !items.is_atomic() && (filled_list(live).is_some() || filled_list(config).is_some()) =>
@@ -26,13 +30,13 @@ fn merge_at(place: Place<'_>, live: Option<&Value>, config: Option<&Value>) -> R
             let (live, config) = (filled_list(live), filled_list(config));
             merge_lists(items, live.unwrap_or_default(), config.unwrap_or_default()).map(Some)
         }
-        // Scalars and atomic values are replaced. Empty ones too: null and empty are told apart.
+        // Scalars and atomic values are replaced. Empty ones too: null and empty are distinct.
         _ => Ok(Some(applied.clone())),
     }
 }
 
 fn merge_maps(
-    place: Place<'_>,
+    type_ref: TypeRef<'_>,
     live: Option<&Map<String, Value>>,
     config: Option<&Map<String, Value>>,
 ) -> Result<Value, String> {
@@ -40,19 +44,19 @@ fn merge_maps(
     for (name, live) in live.into_iter().flatten() {
         let applied = config.and_then(|map| map.get(name));
         merged.extend(
-            merge_at(place.field(name).place, Some(live), applied)?.map(|value| (name.clone(), value)),
+            merge_at(type_ref.field(name).type_ref, Some(live), applied)?.map(|value| (name.clone(), value)),
         );
     }
     for (name, applied) in config.into_iter().flatten() {
         if live.is_none_or(|map| !map.contains_key(name)) {
-            let value = merge_at(place.field(name).place, None, Some(applied))?;
+            let value = merge_at(type_ref.field(name).type_ref, None, Some(applied))?;
             merged.extend(value.map(|value| (name.clone(), value)));
         }
     }
     Ok(Value::Object(merged))
 }
 
-/// Merges lists whose items are told apart. Items of the configuration keep their order; items that
+/// Merges associative lists. Items of the configuration keep their order; items that
 /// only the live list has stay where they stand between the others.
 fn merge_lists(items: Items<'_>, live: &[Value], config: &[Value]) -> Result<Value, String> {
     let live_elements = elements(items, live)?;
@@ -62,7 +66,7 @@ fn merge_lists(items: Items<'_>, live: &[Value], config: &[Value]) -> Result<Val
     let merge_item = |element: &PathElement| -> Result<Option<Value>, String> {
         // Of several live items with one key none is merged into: the applied item replaces them.
         let live = live_items.get(element).copied().flatten();
-        merge_at(items.place, live, config_items.get(element).copied().flatten())
+        merge_at(items.type_ref, live, config_items.get(element).copied().flatten())
     };
 
     let mut shared = config_elements.iter().filter(|element| live_items.contains_key(element));

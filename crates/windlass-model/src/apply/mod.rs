@@ -7,7 +7,7 @@
 //!   [`track_update`], then what the server does to it (reset of status, uid, generation, ...), then
 //!   [`keep_times`], then validation. Defaults thus belong to whoever created the object.
 //! - **apply**: [`Apply::run`] on the configuration as it was sent (neither pruned nor defaulted),
-//!   then prune, default, what the server does, [`keep_times`], validation. Nobody owns the defaults.
+//!   then prune, default, what the server does, [`keep_times`], validation. Defaults have no owner.
 //!
 //! Objects are in the version of the [`TypeInfo`]. Entries of other versions are taken to have the
 //! same fields.
@@ -22,10 +22,10 @@ mod object_meta;
 mod overwritten;
 mod ownership;
 pub mod path_element;
-mod place;
 mod reset;
 #[cfg(test)]
 mod tests;
+mod type_ref;
 mod unchanged;
 mod update;
 pub(crate) mod validate;
@@ -43,7 +43,7 @@ pub use self::unchanged::is_unchanged;
 
 use self::field_set::{Path, show_path};
 use self::managed::{Managed, Manager, Operation, is_reset};
-use self::place::Place;
+use self::type_ref::TypeRef;
 use self::update::{ApplyError, Write};
 use crate::object;
 use crate::status::{Cause, Status};
@@ -88,7 +88,7 @@ impl Apply<'_> {
         self.check_config()?;
         let api_version = object_meta::api_version(self.info);
         let write = Write {
-            root: Place::of_objects(self.info),
+            root: TypeRef::of_objects(self.info),
             api_version: &api_version,
             unchangeable: &reset::unchangeable_fields(self.info, self.subresource),
             server_fields: &reset::SERVER_FIELDS,
@@ -228,7 +228,7 @@ pub fn track_update(
     object::remove_meta(&mut old, "managedFields");
     let api_version = object_meta::api_version(info);
     let write = Write {
-        root: Place::of_objects(info),
+        root: TypeRef::of_objects(info),
         api_version: &api_version,
         unchangeable: &reset::unchangeable_fields(info, subresource),
         server_fields: &reset::SERVER_FIELDS,

@@ -24,8 +24,8 @@ pub(super) fn field_of_any_object(name: &str) -> Option<&'static Schema> {
 
 /// What an object is compared with when it has no history.
 ///
-/// An object of a built-in type is never without what its Go type holds by value and always writes, so nobody
-/// owns the zero values of these.
+/// An object of a built-in type is never without what its Go type holds by value and always writes, so the
+/// zero values of these have no owner.
 pub(super) fn blank(info: &TypeInfo) -> Value {
     let mut blank = unspecified(info);
     if let (Origin::BuiltIn, Some(fields)) = (info.origin, blank.as_object_mut()) {

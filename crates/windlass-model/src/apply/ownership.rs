@@ -6,30 +6,30 @@ use serde_json::{Map, Value};
 
 use super::field_set::{FieldNode, FieldSet};
 use super::path_element::PathElement;
-use super::place::{Form, Items, Place};
+use super::type_ref::{Form, Items, TypeRef};
 
 /// All fields of a value: its leaves, the items of its lists, the keys of its maps.
 ///
 /// A list item that has lost its keys has no path and is left out.
-pub(super) fn fields_of(place: Place<'_>, value: &Value) -> FieldSet {
-    fields_at(place, value).children
+pub(super) fn fields_of(type_ref: TypeRef<'_>, value: &Value) -> FieldSet {
+    fields_at(type_ref, value).children
 }
 
-fn fields_at(place: Place<'_>, value: &Value) -> FieldNode {
-    match (place.form(Some(value)), value) {
+fn fields_at(type_ref: TypeRef<'_>, value: &Value) -> FieldNode {
+    match (type_ref.form(Some(value)), value) {
         (Form::Scalar | Form::Map { atomic: true }, _) => FieldNode::leaf(),
         (Form::List(items), _) if items.is_atomic() => FieldNode::leaf(),
-        (Form::Map { .. }, Value::Object(map)) => fields_of_map(place, map),
+        (Form::Map { .. }, Value::Object(map)) => fields_of_map(type_ref, map),
         (Form::List(items), Value::Array(list)) => fields_of_list(items, list),
         (Form::Map { .. } | Form::List(_), _) => FieldNode::default(),
     }
 }
 
-fn fields_of_map(place: Place<'_>, map: &Map<String, Value>) -> FieldNode {
+fn fields_of_map(type_ref: TypeRef<'_>, map: &Map<String, Value>) -> FieldNode {
     let mut children = FieldSet::new();
     for (name, value) in map {
-        let field = place.field(name);
-        let mut node = fields_at(field.place, value);
+        let field = type_ref.field(name);
+        let mut node = fields_at(field.type_ref, value);
         let hollow = value.is_null() || value.as_object().is_some_and(Map::is_empty);
         node.member |= hollow || !field.named;
         children.attach(PathElement::field(name), node);
@@ -47,8 +47,8 @@ fn fields_of_list(items: Items<'_>, list: &[Value]) -> FieldNode {
     let mut children = FieldSet::new();
     for (element, same) in by_element {
         let mut node = match same.as_slice() {
-            [item] => fields_at(items.place, item),
-            // Of items that cannot be told apart, nothing inside has an owner.
+            [item] => fields_at(items.type_ref, item),
+            // Nothing inside items that cannot be distinguished has an owner.
             _ => FieldNode::default(),
         };
         node.member = true;
@@ -58,15 +58,15 @@ fn fields_of_list(items: Items<'_>, list: &[Value]) -> FieldNode {
 }
 
 /// The value without the given fields. What loses its last field or item becomes null.
-pub(super) fn without(place: Place<'_>, value: &Value, fields: &FieldSet) -> Value {
-    match (place.form(Some(value)), value) {
+pub(super) fn without(type_ref: TypeRef<'_>, value: &Value, fields: &FieldSet) -> Value {
+    match (type_ref.form(Some(value)), value) {
         (Form::Scalar, _) => value.clone(),
         (Form::Map { atomic: false }, Value::Object(map)) => {
             let kept: Map<String, Value> = map
                 .iter()
                 .filter_map(|(name, value)| {
                     let element = PathElement::field(name);
-                    Some((name.clone(), kept(place.field(name).place, value, fields.get(&element))?))
+                    Some((name.clone(), kept(type_ref.field(name).type_ref, value, fields.get(&element))?))
                 })
                 .collect();
             if kept.is_empty() { Value::Null } else { Value::Object(kept) }
@@ -75,7 +75,7 @@ pub(super) fn without(place: Place<'_>, value: &Value, fields: &FieldSet) -> Val
             let kept: Vec<Value> = list
                 .iter()
                 .filter_map(|item| match items.element(item) {
-                    Ok(element) => kept(items.place, item, fields.get(&element)),
+                    Ok(element) => kept(items.type_ref, item, fields.get(&element)),
                     // An item that no path leads to is in no set.
                     Err(_) => Some(item.clone()),
                 })
@@ -86,22 +86,22 @@ pub(super) fn without(place: Place<'_>, value: &Value, fields: &FieldSet) -> Val
     }
 }
 
-fn kept(place: Place<'_>, value: &Value, removed: Option<&FieldNode>) -> Option<Value> {
+fn kept(type_ref: TypeRef<'_>, value: &Value, removed: Option<&FieldNode>) -> Option<Value> {
     match removed {
         None => Some(value.clone()),
         Some(node) if node.member => None,
-        Some(node) => Some(without(place, value, &node.children)),
+        Some(node) => Some(without(type_ref, value, &node.children)),
     }
 }
 
 /// The set with every named field that leads to a member. Without these, a struct whose fields are
 /// all given up would stay behind empty.
-pub(super) fn with_named_fields(place: Place<'_>, fields: &FieldSet) -> FieldSet {
+pub(super) fn with_named_fields(type_ref: TypeRef<'_>, fields: &FieldSet) -> FieldSet {
     let mut full = FieldSet::new();
     for (element, node) in fields.nodes() {
-        let step = place.step(element);
+        let step = type_ref.step(element);
         let children = match step {
-            Some(field) => with_named_fields(field.place, &node.children),
+            Some(field) => with_named_fields(field.type_ref, &node.children),
             None => node.children.clone(),
         };
         let named = step.is_some_and(|field| field.named);
@@ -111,19 +111,19 @@ pub(super) fn with_named_fields(place: Place<'_>, fields: &FieldSet) -> FieldSet
     full
 }
 
-/// The set as the schema of today has it: where a place has become atomic, the members below it
-/// become the place itself.
-pub(super) fn reconciled(place: Place<'_>, fields: &FieldSet) -> FieldSet {
+/// The set under the current schema: where a node has become atomic, the members below it
+/// become the node itself.
+pub(super) fn reconciled(type_ref: TypeRef<'_>, fields: &FieldSet) -> FieldSet {
     let mut new = FieldSet::new();
     for (element, node) in fields.nodes() {
-        new.attach(element.clone(), reconciled_node(place, element, node));
+        new.attach(element.clone(), reconciled_node(type_ref, element, node));
     }
     new
 }
 
-fn reconciled_node(place: Place<'_>, element: &PathElement, node: &FieldNode) -> FieldNode {
-    let Some(field) = place.step(element).filter(|field| field.declared) else { return node.clone() };
-    let atomic = match field.place.form(None) {
+fn reconciled_node(type_ref: TypeRef<'_>, element: &PathElement, node: &FieldNode) -> FieldNode {
+    let Some(field) = type_ref.step(element).filter(|field| field.declared) else { return node.clone() };
+    let atomic = match field.type_ref.form(None) {
         Form::Scalar => return node.clone(),
         Form::Map { atomic } => atomic,
         Form::List(items) => items.is_atomic(),
@@ -132,7 +132,7 @@ fn reconciled_node(place: Place<'_>, element: &PathElement, node: &FieldNode) ->
         (_, true) => node.clone(),
         (true, false) => FieldNode::leaf(),
         (false, false) => {
-            FieldNode { member: node.member, children: reconciled(field.place, &node.children) }
+            FieldNode { member: node.member, children: reconciled(field.type_ref, &node.children) }
         }
     }
 }

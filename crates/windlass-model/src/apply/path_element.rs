@@ -16,7 +16,7 @@ pub enum PathElement {
     Key(Vec<(Box<str>, Value)>),
     /// The item of a set: `v:"a"`.
     Value(Value),
-    /// The item at a place in a list: `i:3`.
+    /// The item at an index of a list: `i:3`.
     Index(i64),
 }
 

@@ -1,18 +1,18 @@
-//! Whether an apply would change nothing, by what the live object alone says.
+//! Whether an apply would change nothing, decided by the live object only.
 //!
 //! A client has no schema of custom kinds, and mostly needs none: the `fieldsV1` of its own entry say how each list is
-//! merged. Only where they end at a list or a map is the schema needed, to tell a value that is owned as a whole from an
-//! empty one that others have filled since.
+//! merged. Only where they end at a list or a map is the schema needed, to distinguish a value that is owned as a
+//! whole from an empty one that others have filled since.
 
 use serde_json::{Map, Value};
 
 use super::last_applied;
 use super::object_meta::field_of_any_object;
-use super::place::{Form, Place};
+use super::type_ref::{Form, TypeRef};
 use crate::object;
 use crate::types::Types;
 
-/// What an apply may name and nobody owns: it says which object is meant, and of which type.
+/// Fields that an apply may name and that have no owner: they identify the object and its type.
 const TYPE: [&str; 2] = ["apiVersion", "kind"];
 const IDENTITY: [&str; 4] = ["name", "namespace", "uid", "resourceVersion"];
 
@@ -46,15 +46,15 @@ pub fn is_unchanged(live: &Value, config: &Value, manager: &str) -> bool {
     let types = Types::built_in();
     let (group, version) = object::split_api_version(live["apiVersion"].as_str().unwrap_or_default());
     let info = types.by_kind(group, version, live["kind"].as_str().unwrap_or_default());
-    let place = info.map(|info| Place::of_objects(info));
-    let metadata_place = field_of_any_object("metadata").map(Place::root);
+    let type_ref = info.map(|info| TypeRef::of_objects(info));
+    let metadata_type = field_of_any_object("metadata").map(TypeRef::root);
     config.iter().filter(is_owned).count() == others
-        && config.iter().filter(is_owned).all(|field| is_same_field(place, fields, field, live))
+        && config.iter().filter(is_owned).all(|field| is_same_field(type_ref, fields, field, live))
         && metadata.iter().filter(in_metadata).count() == metadata_fields.len()
         && metadata
             .iter()
             .filter(in_metadata)
-            .all(|field| is_same_field(metadata_place, metadata_fields, field, live_metadata))
+            .all(|field| is_same_field(metadata_type, metadata_fields, field, live_metadata))
 }
 
 /// The fields that this manager has applied, in the version of the object.
@@ -67,46 +67,48 @@ fn applied_fields<'a>(live: &'a Value, manager: &str) -> Option<&'a Map<String, 
 }
 
 fn is_same_field(
-    place: Option<Place<'_>>,
+    type_ref: Option<TypeRef<'_>>,
     fields: &Map<String, Value>,
     (name, value): (&String, &Value),
     live: &Value,
 ) -> bool {
     let owned = fields.get(&format!("f:{name}")).and_then(Value::as_object);
     match (owned, live.get(name)) {
-        (Some(owned), Some(live)) => is_same(place.map(|place| place.field(name).place), owned, value, live),
+        (Some(owned), Some(live)) => {
+            is_same(type_ref.map(|type_ref| type_ref.field(name).type_ref), owned, value, live)
+        }
         _ => false,
     }
 }
 
-/// Whether a value names exactly the fields that are owned below its place, and the live value has all of them. The
-/// place is `None` where the schema is not known.
-fn is_same(place: Option<Place<'_>>, owned: &Map<String, Value>, config: &Value, live: &Value) -> bool {
-    // A dot says that the place itself is owned, besides what is below it.
+/// Whether a value names exactly the fields that are owned below its path, and the live value has all of them. The
+/// type is `None` where the schema is not known.
+fn is_same(type_ref: Option<TypeRef<'_>>, owned: &Map<String, Value>, config: &Value, live: &Value) -> bool {
+    // A dot says that the path itself is owned, besides what is below it.
     let below = owned.len() - usize::from(owned.contains_key("."));
     match config {
-        _ if owned.is_empty() => config == live && is_leaf(place, config),
+        _ if owned.is_empty() => config == live && is_leaf(type_ref, config),
         Value::Object(fields) => {
-            below == fields.len() && fields.iter().all(|field| is_same_field(place, owned, field, live))
+            below == fields.len() && fields.iter().all(|field| is_same_field(type_ref, owned, field, live))
         }
         Value::Array(items) => {
             let live = live.as_array().map_or(&[][..], Vec::as_slice);
-            below == items.len() && is_same_list(place, owned, items, live)
+            below == items.len() && is_same_list(type_ref, owned, items, live)
         }
         _ => false,
     }
 }
 
-/// Whether an apply of this value owns its place and nothing below. A filled list or map whose place is not atomic has
+/// Whether an apply of this value owns its path and nothing below. A filled list or map whose type is not atomic has
 /// owned items or fields: an entry without them was made when the applied value was empty.
-fn is_leaf(place: Option<Place<'_>>, config: &Value) -> bool {
+fn is_leaf(type_ref: Option<TypeRef<'_>>, config: &Value) -> bool {
     let is_filled = match config {
         Value::Object(fields) => !fields.is_empty(),
         Value::Array(items) => !items.is_empty(),
         _ => false,
     };
     !is_filled
-        || place.is_some_and(|place| match place.form(Some(config)) {
+        || type_ref.is_some_and(|type_ref| match type_ref.form(Some(config)) {
             Form::Scalar => true,
             Form::Map { atomic } => atomic,
             Form::List(items) => items.is_atomic(),
@@ -115,13 +117,13 @@ fn is_leaf(place: Option<Place<'_>>, config: &Value) -> bool {
 
 /// Whether each item is owned and is there, in the same order: an apply moves items that stand in another one.
 fn is_same_list(
-    place: Option<Place<'_>>,
+    type_ref: Option<TypeRef<'_>>,
     owned: &Map<String, Value>,
     items: &[Value],
     live: &[Value],
 ) -> bool {
-    let item_place = place.and_then(|place| match place.form(Some(&Value::Array(Vec::new()))) {
-        Form::List(items) => Some(items.place),
+    let item_type = type_ref.and_then(|type_ref| match type_ref.form(Some(&Value::Array(Vec::new()))) {
+        Form::List(items) => Some(items.type_ref),
         _ => None,
     });
     let mut rest = live.iter();
@@ -131,7 +133,7 @@ fn is_same_list(
         let (Some((element, below)), None) = (matching.next(), matching.next()) else { return false };
         let found = rest.by_ref().find(|live| names_item(element, live, false));
         match (below.as_object(), found) {
-            (Some(below), Some(live)) => is_same(item_place, below, item, live),
+            (Some(below), Some(live)) => is_same(item_type, below, item, live),
             _ => false,
         }
     })
@@ -242,7 +244,7 @@ mod tests {
         for containers in [json!([one]), json!([two, one]), json!([other, two])] {
             assert!(!is_unchanged(&live, &deployment(containers.clone()), "me"), "{containers}");
         }
-        // The server writes quantities in its own way, so this one cannot be told.
+        // The server normalizes quantities, so this one cannot be recognized as unchanged.
         let mut limited = one.clone();
         limited["resources"] = json!({"limits": {"cpu": "1000m"}});
         let config = deployment(json!([limited]));
@@ -393,7 +395,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is said to change nothing changes nothing: neither values nor owners nor the version.
+        /// An apply that is reported as unchanged changes nothing: neither values nor owners nor the version.
         #[test]
         fn unchanged_means_unchanged_with_owners_of_each_field(
             writes in any_writes(any_config_map().boxed()),

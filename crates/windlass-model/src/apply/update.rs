@@ -7,7 +7,7 @@ use super::field_set::{FieldSet, Path};
 use super::managed::{Managed, Manager, Owned};
 use super::merge::merge;
 use super::ownership::{fields_of, reconciled, with_named_fields, without};
-use super::place::Place;
+use super::type_ref::TypeRef;
 
 /// Why an apply did not go through.
 #[derive(Debug)]
@@ -21,12 +21,12 @@ pub(super) enum ApplyError {
 /// What stays the same for all steps of one write.
 #[derive(Clone, Copy)]
 pub(super) struct Write<'a> {
-    pub(super) root: Place<'a>,
+    pub(super) root: TypeRef<'a>,
     /// The version that objects and new entries are in.
     pub(super) api_version: &'a str,
     /// Fields that this write cannot change.
     pub(super) unchangeable: &'a FieldSet,
-    /// Fields that nobody owns.
+    /// Fields that have no owner.
     pub(super) server_fields: &'a FieldSet,
 }
 

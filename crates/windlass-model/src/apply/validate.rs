@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::path_element::PathElement;
-use super::place::{Form, Items, Place};
+use super::type_ref::{Form, Items, TypeRef};
 use crate::field::quoted;
 use crate::schema::{Schema, Shape};
 
-/// What is wrong with a configuration, one line per finding; the empty string if nothing is.
-pub(super) fn findings(place: Place<'_>, config: &Value) -> String {
+/// Errors in a configuration, one line per finding; empty if it is valid.
+pub(super) fn findings(type_ref: TypeRef<'_>, config: &Value) -> String {
     let mut check = Check { path: String::new(), found: Vec::new() };
-    check.value(place, config);
+    check.value(type_ref, config);
     match check.found.as_slice() {
         [] => String::new(),
         [one] => one.clone(),
@@ -38,23 +38,23 @@ impl Check {
         self.path.truncate(length);
     }
 
-    fn value(&mut self, place: Place<'_>, value: &Value) {
-        match (place.form(Some(value)), value) {
+    fn value(&mut self, type_ref: TypeRef<'_>, value: &Value) {
+        match (type_ref.form(Some(value)), value) {
             (_, Value::Null) => {}
-            (Form::Map { .. }, Value::Object(map)) => self.map(place, map),
+            (Form::Map { .. }, Value::Object(map)) => self.map(type_ref, map),
             (Form::List(items), Value::Array(list)) => self.list(items, list),
             (Form::Map { .. }, other) => self.report(format_args!("expected map, got &{{{}}}", plain(other))),
             (Form::List(_), other) => self.report(format_args!("expected list, got &{{{}}}", plain(other))),
-            (Form::Scalar, scalar) => self.scalar(place.schema, scalar),
+            (Form::Scalar, scalar) => self.scalar(type_ref.schema, scalar),
         }
     }
 
-    fn map(&mut self, place: Place<'_>, map: &Map<String, Value>) {
+    fn map(&mut self, type_ref: TypeRef<'_>, map: &Map<String, Value>) {
         for (name, value) in map {
-            let field = place.field(name);
+            let field = type_ref.field(name);
             self.below(&PathElement::field(name), |check| {
                 if field.declared {
-                    check.value(field.place, value);
+                    check.value(field.type_ref, value);
                 } else {
                     check.report("field not declared in schema");
                 }
@@ -77,7 +77,7 @@ impl Check {
                     Err(why) => return self.report(format_args!("element {i}: {why}")),
                 }
             };
-            self.below(&element, |check| check.value(items.place, item));
+            self.below(&element, |check| check.value(items.type_ref, item));
             if !items.is_atomic() && seen.contains(&element) {
                 self.report(format_args!("duplicate entries for key {element}"));
             }

@@ -137,7 +137,7 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// Keys may be percent-encoded, for headers do not tell capitals apart.
+/// Keys may be percent-encoded, because header names are case-insensitive.
 fn unescaped(key: &str) -> String {
     let decoded = percent_decoded(key, false).and_then(|bytes| String::from_utf8(bytes).ok());
     decoded.unwrap_or_else(|| key.to_owned())

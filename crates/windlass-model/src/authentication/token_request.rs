@@ -44,7 +44,7 @@ pub fn is_token_request(request: &Request) -> bool {
         && request.subresource.as_deref() == Some("token")
 }
 
-/// Judges a request for a token.
+/// Evaluates a request for a token.
 ///
 /// `id` is a name that no other token has.
 ///
@@ -60,7 +60,7 @@ pub fn token_request<S: Store + ?Sized>(
     let (mut asked, warnings) = read_question(store, now, builtin::token_request(), request)?;
     let namespace = request.namespace.as_deref().unwrap_or_default();
     let name = request.name.as_deref().unwrap_or_default();
-    check_place(&asked, namespace, name)?;
+    check_metadata(&asked, namespace, name)?;
     let account = store.get(&Key::new("", "serviceaccounts", namespace, name));
     let account = account.ok_or_else(|| Status::not_found("", "serviceaccounts", name))?;
     fill(&mut asked, &account, &issuer.audiences, now)?;
@@ -81,7 +81,7 @@ pub fn token_request<S: Store + ?Sized>(
     Ok(TokenGrant { claims, answer: asked, warnings })
 }
 
-fn check_place(asked: &Value, namespace: &str, name: &str) -> Result<(), Status> {
+fn check_metadata(asked: &Value, namespace: &str, name: &str) -> Result<(), Status> {
     for (field, wanted) in [("name", name), ("namespace", namespace)] {
         let given = object::meta_str(asked, field);
         if !given.is_empty() && given != wanted {

@@ -16,7 +16,7 @@ use crate::time::Timestamp;
 pub(super) const LEGACY_ISSUER: &str = "kubernetes/serviceaccount";
 /// What stands before the names of claims in such tokens.
 const LEGACY: &str = "kubernetes.io/serviceaccount/";
-/// Clocks of other machines may differ by so much.
+/// Tolerated clock skew.
 const LEEWAY_SECONDS: i64 = 60;
 const EXTRA: &str = "authentication.kubernetes.io/";
 

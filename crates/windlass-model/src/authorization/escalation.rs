@@ -1,4 +1,4 @@
-//! Nobody gives rights that they do not have: what Kubernetes asks of those who write roles and bindings.
+//! Privilege escalation prevention: a user cannot grant rights that they do not have by writing roles and bindings.
 
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ const COLLECTED: [&str; 4] = ["ownerReferences", "finalizers", "managedFields", 
 /// Refuses a write to a role or binding that would give rights which its writer does not have.
 ///
 /// To be asked after [`handle`](crate::handle), before its changes are committed. Writers pass who may do all
-/// that the role allows, or may `escalate` the role, or `bind` it. `None` lets the write go on.
+/// that the role allows, or may `escalate` the role, or `bind` it. `None` allows the write.
 pub fn escalation<S: Store + ?Sized>(
     store: &S,
     roles: &dyn Roles,
@@ -34,7 +34,7 @@ pub fn escalation<S: Store + ?Sized>(
     if request.resource.group != GROUP || !writes {
         return None;
     }
-    let after = judged(request, effect)?;
+    let after = resulting_object(request, effect)?;
     let name = match request.verb {
         Verb::Create => object::name(request.body.as_ref()?),
         _ => object::name(after),
@@ -61,8 +61,8 @@ pub fn escalation<S: Store + ?Sized>(
     refusal.map(|why| Status::forbidden(GROUP, plural, name, &why))
 }
 
-/// The object as it is to be. Escalation is found before a name that is taken or a field that is wrong.
-fn judged<'a>(request: &'a Request, effect: &'a Effect) -> Option<&'a Value> {
+/// The object that the write results in. Escalation is reported before a name that is taken or an invalid field.
+fn resulting_object<'a>(request: &'a Request, effect: &'a Effect) -> Option<&'a Value> {
     match effect.response.failure() {
         None => effect.response.as_object().map(|object| &**object),
         Some(status) => {
@@ -71,7 +71,7 @@ fn judged<'a>(request: &'a Request, effect: &'a Effect) -> Option<&'a Value> {
     }
 }
 
-/// Somebody who writes a role or binding.
+/// The writer of a role or binding.
 struct Writer<'a> {
     roles: &'a dyn Roles,
     user: &'a User,

@@ -1,4 +1,4 @@
-//! Who may do what: RBAC as Kubernetes evaluates it, and the reviews that tell about it.
+//! Who may do what: RBAC as Kubernetes evaluates it, and the reviews that report it.
 //!
 //! Start with [`authorize`]: it reads roles and bindings from a [`Store`] and decides about one request of one
 //! [`User`]. A server that asks for each request keeps a [`Policy`] instead, which follows the writes.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::library::Native;
 use super::value::Value;
 
-/// One node, with the place in the text that complaints about it point to.
+/// One node, with the offset in the text that issues about it point to.
 #[derive(Clone, Debug)]
 pub(super) struct Expr {
     pub(super) offset: usize,

@@ -28,7 +28,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// A budget of so many units of cost.
+    /// Creates a budget with a limit in units of cost.
     pub fn new(limit: u64) -> Self {
         Budget { limit, spent: 0, effort: 0 }
     }
@@ -49,7 +49,7 @@ impl Budget {
         self.charge(characters.div_ceil(10))
     }
 
-    /// Takes back a cost that the place of an expression makes free.
+    /// Takes back the cost of an expression that is free where it stands.
     pub(super) fn refund(&mut self, cost: u64) {
         self.spent = self.spent.saturating_sub(cost);
     }

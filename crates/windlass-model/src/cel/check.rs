@@ -10,7 +10,7 @@ use super::signatures;
 use super::types::{Type, accepts, compatible, same, substitute};
 use super::value::Value;
 
-/// The type of a resolved expression, given those of the caller's variables, and what is wrong with it.
+/// The type of a resolved expression, given those of the caller's variables, and the issues in it.
 pub(super) fn check<'s>(expr: &Expr, globals: Vec<Type<'s>>) -> (Type<'s>, Vec<Issue>) {
     let mut checker = Checker::new(globals);
     let found = checker.visit(expr);

@@ -29,7 +29,7 @@ fn run(expression: &str, variables: &Json) -> (String, u64) {
     (answer, budget.spent())
 }
 
-/// Numbers are compared as numbers: JSON does not tell 1 from 1.0.
+/// Numbers are compared as numbers: JSON does not distinguish 1 from 1.0.
 fn same(answer: &str, expected: &str) -> bool {
     let split = |text: &str| {
         let (head, value) = text.rsplit_once(' ').map_or((text, ""), |(head, value)| (head, value));
@@ -50,7 +50,7 @@ fn json_of(text: &str) -> Option<(String, Json)> {
 
 #[test]
 fn answers_are_those_of_kubernetes() {
-    let mut wrong = Vec::new();
+    let mut failures = Vec::new();
     let mut rows = 0;
     for line in include_str!("cases.txt").lines().filter(|line| !line.starts_with("# ") && !line.is_empty()) {
         let mut columns = line.split('\t');
@@ -61,13 +61,13 @@ fn answers_are_those_of_kubernetes() {
         let (answer, cost) = run(expression, &variables);
         rows += 1;
         if !same(&answer, expected) {
-            wrong.push(format!("{expression}\n  expected {expected}\n  answered {answer}"));
+            failures.push(format!("{expression}\n  expected {expected}\n  answered {answer}"));
         }
         if let Some(expected_cost) = columns.next()
             && expected_cost != cost.to_string()
         {
-            wrong.push(format!("{expression}\n  expected cost {expected_cost}, was {cost}"));
+            failures.push(format!("{expression}\n  expected cost {expected_cost}, was {cost}"));
         }
     }
-    assert!(wrong.is_empty(), "{} of {rows} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(failures.is_empty(), "{} of {rows} failed:\n{}", failures.len(), failures.join("\n"));
 }

@@ -1,4 +1,4 @@
-//! What can go wrong: with an expression before it runs, and while it runs.
+//! Errors of an expression: when it is compiled, and when it runs.
 
 use std::fmt;
 
@@ -38,7 +38,7 @@ impl CompileError {
     }
 }
 
-/// `ERROR: <input>:1:5: message`, then the line of the expression and a caret below the place.
+/// `ERROR: <input>:1:5: message`, then the line of the expression and a caret below the position.
 impl fmt::Display for CompileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, issue) in self.issues.iter().enumerate() {

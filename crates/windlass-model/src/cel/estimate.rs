@@ -253,7 +253,7 @@ impl<'s> Estimator<'s> {
         (sum([range.cost, start, end, turns]), known)
     }
 
-    /// Puts the variables of a macro in place. Says how many there were, and how large the first one is.
+    /// Brings the variables of a macro into scope. Returns how many there were before, and how large the first one is.
     fn enter(&mut self, expanded: &Macro, range: &Estimated<'s>) -> (usize, Size) {
         let depth = self.locals.len();
         let is_list = matches!(range.found, Type::List(_));

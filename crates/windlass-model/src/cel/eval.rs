@@ -80,7 +80,7 @@ impl<'a> Machine<'_, 'a> {
         Ok(value)
     }
 
-    /// A path in a place where its start is free.
+    /// Evaluates a path in a position where its start costs nothing.
     fn free_path(&mut self, expr: &Expr) -> Outcome<'a> {
         let value = self.eval(expr)?;
         if expr.is_path() {

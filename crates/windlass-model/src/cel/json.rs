@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::library::time::{self, Moment};
+use super::library::time::{self, CelTimestamp};
 use super::parser::is_reserved;
 use super::value::{Key, List, Map, Text, Value};
 use crate::base64::Base64;
@@ -52,8 +52,8 @@ fn view_text<'a>(text: &'a str, schema: Option<&'a Schema>) -> Value<'a> {
         .and_then(|schema| schema.constraints.as_ref())
         .and_then(|constraints| constraints.format.as_deref());
     let special = match format {
-        Some("date-time") => Moment::parse_lenient(text).map(Value::Timestamp),
-        Some("date") => Moment::parse_date(text).map(Value::Timestamp),
+        Some("date-time") => CelTimestamp::parse_lenient(text).map(Value::Timestamp),
+        Some("date") => CelTimestamp::parse_date(text).map(Value::Timestamp),
         Some("duration") => time::parse_lenient_duration(text).map(Value::Duration),
         Some("byte") => Base64::Standard.decode(text).ok().map(|bytes| Value::Bytes(bytes.into())),
         _ => None,
@@ -186,7 +186,7 @@ fn render_within(value: &Value<'_>, room: &mut usize) -> Json {
             let field = |(name, value): (&str, &Value<'_>)| (name.to_owned(), render_within(value, room));
             Json::Object(message.fields().map(field).collect())
         }
-        Value::Timestamp(moment) => Json::String(moment.to_string()),
+        Value::Timestamp(timestamp) => Json::String(timestamp.to_string()),
         Value::Duration(nanos) => Json::String(time::show_duration(*nanos)),
         Value::Type(name) => Json::String((*name).to_owned()),
         Value::Optional(Some(value)) => render_within(value, room),

@@ -101,8 +101,8 @@ impl<'s> Lexer<'s> {
         }
         // Half of a doubled operator: the complaint shows what came instead of the other half.
         let length = if matches!(first, b'&' | b'|' | b'=') { 2 } else { 1 };
-        let wrong: String = rest.chars().take(length).collect();
-        Err(self.unrecognized(self.position, &wrong))
+        let unexpected: String = rest.chars().take(length).collect();
+        Err(self.unrecognized(self.position, &unexpected))
     }
 
     fn unrecognized(&self, start: usize, text: &str) -> Issue {
@@ -218,7 +218,7 @@ fn quoted_name(text: &str) -> Option<usize> {
 
 /// Escapes resolved. In bytes, `\xff` and `\377` are bytes; in text they are code points.
 fn unescape(content: &str, bytes: bool) -> Result<Vec<u8>, &'static str> {
-    const WRONG: &str = "unable to unescape string";
+    const INVALID_ESCAPE: &str = "unable to unescape string";
     let mut out = Vec::with_capacity(content.len());
     let mut chars = content.chars();
     while let Some(c) = chars.next() {
@@ -226,20 +226,20 @@ fn unescape(content: &str, bytes: bool) -> Result<Vec<u8>, &'static str> {
             out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
             continue;
         }
-        let escape = chars.next().ok_or(WRONG)?;
+        let escape = chars.next().ok_or(INVALID_ESCAPE)?;
         let (radix, length) = match escape {
             'x' | 'X' => (16, 2),
             'u' if !bytes => (16, 4),
             'U' if !bytes => (16, 8),
             '0'..='3' => (8, 2),
             _ => {
-                out.push(simple_escape(escape).ok_or(WRONG)?);
+                out.push(simple_escape(escape).ok_or(INVALID_ESCAPE)?);
                 continue;
             }
         };
-        let mut code = if radix == 8 { escape.to_digit(8).ok_or(WRONG)? } else { 0 };
+        let mut code = if radix == 8 { escape.to_digit(8).ok_or(INVALID_ESCAPE)? } else { 0 };
         for _ in 0..length {
-            let digit = chars.next().and_then(|c| c.to_digit(radix)).ok_or(WRONG)?;
+            let digit = chars.next().and_then(|c| c.to_digit(radix)).ok_or(INVALID_ESCAPE)?;
             code = code.wrapping_mul(radix).wrapping_add(digit);
         }
         if bytes {

@@ -78,7 +78,7 @@ impl<'a> Message<'a> {
         self.fields.iter().map(|(name, value)| (&**name, value))
     }
 
-    /// What is wrong with the types of messages inside: that at a field is named after it.
+    /// Messages inside whose type does not match their field: the type at a field is named after it.
     pub fn misnamed(&self) -> Vec<String> {
         let mut found = Vec::new();
         self.check_names(&self.type_name, &mut found);

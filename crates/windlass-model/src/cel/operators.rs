@@ -89,9 +89,9 @@ pub(super) fn add<'a>(left: &Value<'a>, right: &Value<'a>, budget: &mut Budget) 
         }
         (Value::List(a), Value::List(b)) => Value::List(concatenate(a, b, budget)?),
         (Value::Duration(a), Value::Duration(b)) => Value::Duration(a.checked_add(*b).ok_or_else(overflow)?),
-        (Value::Timestamp(moment), Value::Duration(nanos))
-        | (Value::Duration(nanos), Value::Timestamp(moment)) => {
-            Value::Timestamp(moment.plus(i128::from(*nanos))?)
+        (Value::Timestamp(timestamp), Value::Duration(nanos))
+        | (Value::Duration(nanos), Value::Timestamp(timestamp)) => {
+            Value::Timestamp(timestamp.plus(i128::from(*nanos))?)
         }
         _ => return Err(EvalError::no_overload()),
     })
@@ -103,13 +103,13 @@ fn concatenate<'a>(left: &List<'a>, right: &List<'a>, budget: &mut Budget) -> Re
     let mut items: Vec<Value<'a>> = left.iter().collect();
     match left.kind() {
         Some(kind @ (ListKind::Set | ListKind::Map(_))) => {
-            let mut places: BTreeMap<String, usize> = BTreeMap::new();
+            let mut positions: BTreeMap<String, usize> = BTreeMap::new();
             for (index, item) in items.iter().enumerate() {
-                places.insert(identity(item, kind), index);
+                positions.insert(identity(item, kind), index);
             }
             for item in right.iter() {
-                let place = *places.entry(identity(&item, kind)).or_insert(items.len());
-                match items.get_mut(place) {
+                let position = *positions.entry(identity(&item, kind)).or_insert(items.len());
+                match items.get_mut(position) {
                     Some(old) => *old = item,
                     None => items.push(item),
                 }
@@ -120,7 +120,7 @@ fn concatenate<'a>(left: &List<'a>, right: &List<'a>, budget: &mut Budget) -> Re
     Ok(List::built(items, left.kind()))
 }
 
-/// What tells an item of a set or map list from the others.
+/// The identity of an item within a set or map list.
 fn identity(item: &Value<'_>, kind: &ListKind) -> String {
     match (kind, item) {
         (ListKind::Map(names), Value::Map(map)) => {
@@ -144,8 +144,8 @@ fn subtract<'a>(left: &Value<'a>, right: &Value<'a>) -> Outcome<'a> {
         (Value::Timestamp(a), Value::Timestamp(b)) => {
             Value::Duration(i64::try_from(a.unix_nanos() - b.unix_nanos()).map_err(|_| overflow())?)
         }
-        (Value::Timestamp(moment), Value::Duration(nanos)) => {
-            Value::Timestamp(moment.plus(-i128::from(*nanos))?)
+        (Value::Timestamp(timestamp), Value::Duration(nanos)) => {
+            Value::Timestamp(timestamp.plus(-i128::from(*nanos))?)
         }
         _ => return Err(EvalError::no_overload()),
     })

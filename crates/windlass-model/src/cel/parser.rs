@@ -319,14 +319,14 @@ impl Parser<'_> {
         if negative {
             self.advance();
         }
-        let wrong = |kind: &str| Issue::boxed(offset, format!("invalid {kind} literal"));
+        let invalid = |kind: &str| Issue::boxed(offset, format!("invalid {kind} literal"));
         let value = match self.peek() {
-            Token::Int(text) => Value::Int(signed(text, negative).ok_or_else(|| wrong("int"))?),
-            Token::Uint(text) => Value::Uint(unsigned(text).ok_or_else(|| wrong("uint"))?),
+            Token::Int(text) => Value::Int(signed(text, negative).ok_or_else(|| invalid("int"))?),
+            Token::Uint(text) => Value::Uint(unsigned(text).ok_or_else(|| invalid("uint"))?),
             Token::Float(text) => {
-                let number: f64 = text.parse().map_err(|_| wrong("double"))?;
+                let number: f64 = text.parse().map_err(|_| invalid("double"))?;
                 if number.is_infinite() {
-                    return Err(wrong("double"));
+                    return Err(invalid("double"));
                 }
                 Value::Double(if negative { -number } else { number })
             }

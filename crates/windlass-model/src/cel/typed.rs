@@ -126,21 +126,21 @@ fn run(rule: &str, schema: &Schema) -> (String, u64) {
 #[test]
 fn rules_answer_as_in_kubernetes() {
     let schema = schema();
-    let mut wrong = Vec::new();
+    let mut failures = Vec::new();
     for line in include_str!("typed_cases.txt").lines().filter(|line| !line.starts_with("# ")) {
         let mut columns = line.split('\t');
         let (rule, expected) = (columns.next().unwrap(), columns.next().expect(line));
         let (answer, cost) = run(rule, &schema);
         if answer != expected {
-            wrong.push(format!("{rule}\n  expected {expected}\n  answered {answer}"));
+            failures.push(format!("{rule}\n  expected {expected}\n  answered {answer}"));
         }
         if let Some(expected_cost) = columns.next()
             && expected_cost != cost.to_string()
         {
-            wrong.push(format!("{rule}\n  expected cost {expected_cost}, was {cost}"));
+            failures.push(format!("{rule}\n  expected cost {expected_cost}, was {cost}"));
         }
     }
-    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(failures.is_empty(), "{} failed:\n{}", failures.len(), failures.join("\n"));
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn programs_are_shared_between_threads_and_compared_by_text() {
 }
 
 #[test]
-fn all_complaints_are_shown_with_their_place() {
+fn all_issues_are_shown_with_their_position() {
     let error = Program::compile("1 +\n  foo && bar(2)", &[]).unwrap_err();
     assert_eq!(
         error.to_string(),

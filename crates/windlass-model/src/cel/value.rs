@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 
 use super::json;
 use super::library::Opaque;
-use super::library::time::Moment;
+use super::library::time::CelTimestamp;
 use super::message::Message;
 use crate::schema::{ListKind, Schema};
 
@@ -39,7 +39,7 @@ pub enum Value<'a> {
     /// A message that the expression has made.
     Message(Message<'a>),
     /// A point in time.
-    Timestamp(Moment),
+    Timestamp(CelTimestamp),
     /// A span of time in nanoseconds.
     Duration(i64),
     /// A type, by its name.
@@ -239,7 +239,7 @@ impl<'a> List<'a> {
         List { items: Items::Built(items.into()), kind }
     }
 
-    /// How its items are told apart, if a schema says so.
+    /// How its items are identified, if a schema says so.
     pub(super) fn kind(&self) -> Option<&'a ListKind> {
         self.kind
     }

@@ -93,7 +93,7 @@ fn storage_version(crd: &Value) -> Option<&str> {
     versions.iter().find(|version| version["storage"] == true).map(|version| text(version, "name"))
 }
 
-/// What Kubernetes warns about when a CRD is written: formats that nobody checks, if they are new.
+/// What Kubernetes warns about when a CRD is written: formats that are not checked, if they are new.
 pub fn warnings(crd: &Value, old: Option<&Value>) -> Vec<String> {
     let formats = |crd: &Value| -> Vec<String> {
         let versions = list(&crd["spec"], "versions").iter();

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::field::{FieldError, FieldPath};
 use crate::types::Scale;
 
-/// What is wrong with the fields that the scale subresource of a custom resource shows.
+/// Validates the fields that the scale subresource of a custom resource shows.
 pub fn validate_scale(scale: &Scale, object: &Value) -> Vec<FieldError> {
     let mut errors: Vec<FieldError> = [&scale.spec_replicas, &scale.status_replicas]
         .into_iter()
@@ -14,7 +14,7 @@ pub fn validate_scale(scale: &Scale, object: &Value) -> Vec<FieldError> {
     if let Some(path) = &scale.label_selector
         && let Some(value) = find(path, object).filter(|value| !value.is_string())
     {
-        errors.push(FieldError::invalid(&FieldPath::of(path), "", wrong_type(path, value, "string")));
+        errors.push(FieldError::invalid(&FieldPath::of(path), "", type_mismatch(path, value, "string")));
     }
     errors
 }
@@ -22,12 +22,12 @@ pub fn validate_scale(scale: &Scale, object: &Value) -> Vec<FieldError> {
 fn check_replicas(path: &str, object: &Value) -> Option<FieldError> {
     let at = FieldPath::of(path);
     if let Some(obstacle) = obstacle(path, object) {
-        let why = wrong_type(path, obstacle, "map[string]interface{}");
+        let why = type_mismatch(path, obstacle, "map[string]interface{}");
         return Some(FieldError::invalid(&at, 0, why));
     }
     let value = find(path, object)?;
     match value.as_i64() {
-        None => Some(FieldError::invalid(&at, 0, wrong_type(path, value, "int64"))),
+        None => Some(FieldError::invalid(&at, 0, type_mismatch(path, value, "int64"))),
         Some(count) if count < 0 => Some(FieldError::invalid(&at, count, "should be a non-negative integer")),
         Some(count) if count > i64::from(i32::MAX) => {
             Some(FieldError::invalid(&at, count, format!("should be less than or equal to {}", i32::MAX)))
@@ -53,7 +53,7 @@ fn find<'a>(path: &str, object: &'a Value) -> Option<&'a Value> {
     path.strip_prefix('.').unwrap_or(path).split('.').try_fold(object, |value, name| value.get(name))
 }
 
-fn wrong_type(path: &str, value: &Value, wanted: &str) -> String {
+fn type_mismatch(path: &str, value: &Value, wanted: &str) -> String {
     let found = match value {
         Value::Null => "<nil>",
         Value::Bool(_) => "bool",

@@ -13,7 +13,7 @@ use crate::metadata::names;
 use crate::object;
 use version::Placement;
 
-/// What is wrong with a CRD that is created, or updated from an old one.
+/// Validates a CRD that is created, or updated from an old one.
 ///
 /// Expects defaults to be filled in and status to be set. What all versions have in common is reported
 /// at the level of spec (`spec.validation.openAPIV3Schema`), where Kubernetes keeps it.
@@ -119,7 +119,7 @@ fn check_versions(versions: &[Value], path: &FieldPath, errors: &mut Vec<FieldEr
     }
 }
 
-/// The rules for names, both wanted and accepted; empty ones are not judged here.
+/// The rules for names, both wanted and accepted; empty ones are not checked here.
 fn check_names(names: &Value, path: &FieldPath, errors: &mut Vec<FieldError>) {
     for (field, mixed_case) in [("plural", false), ("singular", false), ("kind", true), ("listKind", true)] {
         let name = text(names, field);
@@ -226,7 +226,7 @@ pub(super) fn approval(crd: &Value) -> Option<(Approval, String)> {
     })
 }
 
-/// An approval that has not changed is not judged again.
+/// Checks an approval, unless it has not changed.
 fn check_approval(crd: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
     let Some((state, why)) = approval(crd) else { return };
     if old.and_then(approval).is_some_and(|(before, _)| before == state) {

@@ -11,7 +11,7 @@ use crate::status::{Details, Reason, Status};
 pub enum Output {
     /// The objects themselves.
     Object,
-    /// A table of the printer columns, each row with so much of its object.
+    /// A table of the printer columns, each row with the requested part of its object.
     Table(Include),
     /// Only their metadata.
     PartialMetadata,
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_speaks_is_refused_before_all_else() {
+    fn unsupported_media_types_are_refused_first() {
         for (accept, verb, streams) in [
             (
                 "text/html",

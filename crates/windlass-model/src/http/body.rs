@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value};
 
 use crate::schema::{Schema, Shape};
 
-/// So many duplicates are reported, as in Kubernetes.
+/// Maximum number of duplicates that are reported, as in Kubernetes.
 const DUPLICATES_MAX: usize = 100;
 /// Paths of duplicates have together not many more bytes than this, however long keys are.
 const DUPLICATE_BYTES_MAX: usize = 64 * 1024;
@@ -185,7 +185,7 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 }
 
-/// What Go makes of a value that is decoded into a place where another one is already.
+/// The result of decoding a value into a Go variable that already has one.
 ///
 /// Fields and entries that the second does not name stay; the values of a map are replaced as a whole.
 fn decoded_over(schema: &Schema, known: Value, value: Value) -> Value {

@@ -37,7 +37,7 @@ pub use write::{Written, write, write_watch};
 
 /// The text of a page that is not there.
 pub const NO_SUCH_PAGE: &str = "404 page not found\n";
-/// A body may have so many bytes.
+/// Maximum number of bytes of a body.
 pub const BODY_BYTES_MAX: usize = 3 * 1024 * 1024;
 
 const PATCH_TYPES: &[(&str, PatchKind)] = &[
@@ -318,10 +318,10 @@ fn unreadable(verb: Verb, parts: &HttpParts<'_>, wanted: &Wanted<'_>, why: &str)
         Verb::Patch(_) => format!("error decoding patch: {why}"),
         _ => {
             let missing = why.starts_with("Object '");
-            let place = if missing { "" } else { "couldn't get version/kind; json parse error: " };
+            let prefix = if missing { "" } else { "couldn't get version/kind; json parse error: " };
             let (kind, body) = (wanted.kind, summary(parts.body));
             format!(
-                "the object provided is unrecognized (must be of type {kind}): {place}{why}{hint} ({body})"
+                "the object provided is unrecognized (must be of type {kind}): {prefix}{why}{hint} ({body})"
             )
         }
     })
@@ -361,7 +361,7 @@ fn strict_findings(verb: Verb, document: &Document) -> Vec<String> {
     findings.into_iter().map(|finding| format!("json patch {finding}")).collect()
 }
 
-/// What a strict reader complains about is refused, told or forgotten, as the client wants it.
+/// Refuses, warns about or ignores what a strict decoder finds, as the client requests.
 fn findings(
     verb: Verb,
     parts: &HttpParts<'_>,
@@ -374,11 +374,11 @@ fn findings(
     match validation {
         FieldValidation::Ignore => Ok(Vec::new()),
         FieldValidation::Strict if !(of_yaml.is_empty() && of_json.is_empty()) => {
-            let place =
+            let prefix =
                 if verb == Verb::Patch(PatchKind::Apply) { "error converting YAML to JSON: " } else { "" };
             let of_yaml = of_yaml.join("\n  ");
             let of_yaml =
-                (!of_yaml.is_empty()).then(|| format!("{place}yaml: unmarshal errors:\n  {of_yaml}"));
+                (!of_yaml.is_empty()).then(|| format!("{prefix}yaml: unmarshal errors:\n  {of_yaml}"));
             let all: Vec<String> = of_yaml.into_iter().chain(of_json).collect();
             Err(strict_error(verb, document, &all.join(", "), wanted))
         }
@@ -481,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn patches_are_told_apart_by_their_type() {
+    fn patches_are_distinguished_by_content_type() {
         let read = |content_type, body: &'static [u8], query| {
             let content_type = Some(content_type);
             parse(&HttpParts {

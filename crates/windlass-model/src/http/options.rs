@@ -181,7 +181,7 @@ pub(super) fn add_delete(
     Ok(())
 }
 
-/// Delete options as they are given, before they are judged.
+/// Delete options as given, before validation.
 #[derive(Default)]
 struct DeleteOptions {
     dry_run: Vec<String>,
@@ -459,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn delete_options_that_are_wrong() {
+    fn invalid_delete_options_are_refused() {
         for (query, body, expected) in [
             (
                 "propagationPolicy=X",

@@ -63,11 +63,11 @@ pub(super) fn parse(path: &str) -> Result<Target, Status> {
 }
 
 fn check_name(name: &str) -> Result<(), Status> {
-    let wrong = names::is_path_segment(name);
-    if wrong.is_empty() {
+    let violations = names::is_path_segment(name);
+    if violations.is_empty() {
         return Ok(());
     }
-    Err(Status::bad_request(format!("Name parameter invalid: {}: {}", quoted(name), wrong.join(";"))))
+    Err(Status::bad_request(format!("Name parameter invalid: {}: {}", quoted(name), violations.join(";"))))
 }
 
 /// The bytes behind percent signs; `None` if two hexadecimal digits do not follow each.

@@ -1,6 +1,6 @@
 //! Lists: the objects that a request selects, page by page.
 
-mod shelf;
+mod source;
 mod token;
 
 use crate::field::{FieldError, FieldPath, quoted};
@@ -11,7 +11,7 @@ use crate::status::{Cause, Details, Reason, Status};
 use crate::store::{Key, Store};
 use crate::types::TypeInfo;
 
-pub use shelf::Shelf;
+pub use source::ListSource;
 pub use token::ContinueToken;
 
 /// Answers a list request from what the store holds now.
@@ -27,12 +27,12 @@ pub fn list<S: Store + ?Sized>(store: &S, info: &TypeInfo, request: &Request) ->
     list_from(store, info, request)
 }
 
-/// Answers a list request with what a shelf has in place of objects.
+/// Answers a list request with the items of a source.
 ///
 /// # Errors
 /// The refusal: options that contradict each other, selectors that cannot be read, versions that are over.
-pub fn list_from<S: Shelf + ?Sized>(
-    shelf: &S,
+pub fn list_from<S: ListSource + ?Sized>(
+    source: &S,
     info: &TypeInfo,
     request: &Request,
 ) -> Result<List<S::Item>, Status> {
@@ -44,11 +44,11 @@ pub fn list_from<S: Shelf + ?Sized>(
         Some(text) if !text.is_empty() && only.is_none() => Some(ContinueToken::decode(text)?),
         _ => None,
     };
-    let current = shelf.version(&filter.group, &filter.plural);
+    let current = source.version(&filter.group, &filter.plural);
     let version = list_version(options, token.as_ref(), current)?;
     let page = match only {
-        Some(key) => Page::of_one(shelf, &filter, &key),
-        None => Page::scan(shelf, &filter, info, token.as_ref(), options.limit),
+        Some(key) => Page::of_one(source, &filter, &key),
+        None => Page::scan(source, &filter, info, token.as_ref(), options.limit),
     };
     let continue_token = page.last.map(|key| {
         let after = if filter.namespace.is_none() && info.namespaced {
@@ -161,13 +161,13 @@ struct Page<Item> {
 }
 
 impl<Item> Page<Item> {
-    fn of_one<S: Shelf<Item = Item> + ?Sized>(shelf: &S, filter: &Filter, key: &Key) -> Self {
-        let found = shelf.item(key).and_then(|item| shelf.selected(filter, key, item));
+    fn of_one<S: ListSource<Item = Item> + ?Sized>(source: &S, filter: &Filter, key: &Key) -> Self {
+        let found = source.item(key).and_then(|item| source.selected(filter, key, item));
         Page { items: found.into_iter().collect(), last: None, remaining: None }
     }
 
-    fn scan<S: Shelf<Item = Item> + ?Sized>(
-        shelf: &S,
+    fn scan<S: ListSource<Item = Item> + ?Sized>(
+        source: &S,
         filter: &Filter,
         info: &TypeInfo,
         token: Option<&ContinueToken>,
@@ -175,10 +175,10 @@ impl<Item> Page<Item> {
     ) -> Self {
         let after = token.map(|token| start_key(filter, info, token));
         let mut scan =
-            shelf.items(&filter.group, &filter.plural, filter.namespace.as_deref(), after.as_ref());
+            source.items(&filter.group, &filter.plural, filter.namespace.as_deref(), after.as_ref());
         let mut page = Page { items: Vec::new(), last: None, remaining: None };
         for (key, item) in scan.by_ref() {
-            let Some(item) = shelf.selected(filter, &key, item) else { continue };
+            let Some(item) = source.selected(filter, &key, item) else { continue };
             page.items.push(item);
             if limit > 0 && page.items.len() as u64 >= limit {
                 page.last = Some(key);
@@ -191,9 +191,9 @@ impl<Item> Page<Item> {
             page.last = None;
         } else if filter.is_unselective() {
             let namespace = filter.namespace.as_deref();
-            let counted = || shelf.count_after(&filter.group, &filter.plural, namespace, last);
+            let counted = || source.count_after(&filter.group, &filter.plural, namespace, last);
             let known =
-                token.and_then(|token| token.remaining_at(shelf.version(&filter.group, &filter.plural)));
+                token.and_then(|token| token.remaining_at(source.version(&filter.group, &filter.plural)));
             let left = known.and_then(|known| known.checked_sub(page.items.len() as u64));
             page.remaining = Some(left.filter(|left| *left > 0).unwrap_or_else(counted));
         }
@@ -343,7 +343,7 @@ mod tests {
             options.limit = 1;
             options.label_selector = Some("parity=even".to_owned());
         });
-        // The last page is empty: only its keys could tell, not a match.
+        // The last page is empty: that nothing else matches is only known after a scan of the rest.
         assert_eq!(
             pages(&store, selective),
             [(vec!["a/1".to_owned()], None), (vec!["b/1".to_owned()], None), (vec![], None)]

@@ -15,8 +15,8 @@ pub struct ContinueToken {
     pub version: Option<u64>,
     /// Namespace and name of the last object of the page before, or only the name in a list of one scope.
     pub after: String,
-    /// How many objects come after, if that is known. Counted anew for each page, a list would take as long as its length
-    /// squared.
+    /// How many objects come after, if that is known. If each page counted again, a list would take time
+    /// quadratic in its length.
     pub remaining: Option<u64>,
 }
 
@@ -64,7 +64,7 @@ impl ContinueToken {
             return Err(invalid("encoded start key empty (version meta.k8s.io/v1)"));
         }
         let after = start.strip_suffix('\0').unwrap_or(start);
-        // Nobody walks out of the resource with a token of their own making.
+        // A forged token must not lead out of the resource.
         if after.trim_start_matches('/').split('/').any(|step| matches!(step, "" | "." | "..")) {
             return Err(invalid(start));
         }

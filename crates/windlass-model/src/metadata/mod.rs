@@ -14,7 +14,7 @@ pub use names::NameRule;
 pub(crate) use rules::STANDARD_FINALIZERS;
 pub use rules::{field_manager, labels as validate_labels, manager_of_user_agent};
 
-/// What is wrong with the metadata of an object that is to be created; its name has been generated.
+/// Validates the metadata of an object that is to be created. Its name has already been generated.
 pub fn validate(info: &TypeInfo, object: &Value) -> Vec<FieldError> {
     let mut errors = validate_with(info, object, name_rule(info));
     if has_qualified_finalizers(info) {
@@ -24,7 +24,7 @@ pub fn validate(info: &TypeInfo, object: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// What is wrong with the metadata of an object that is to replace another.
+/// Validates the metadata of an object that is to replace another.
 ///
 /// Kubernetes checks an update twice, once for all types and once for the type at hand, and reports
 /// what it finds twice; so does this, since clients see it in the causes.
@@ -40,7 +40,7 @@ pub fn validate_update(info: &TypeInfo, new: &Value, old: &Value) -> Vec<FieldEr
     errors
 }
 
-/// How names of this type are judged. Types that derive their names from their spec judge the rest themselves.
+/// Rule for the names of this type. Types that derive their names from their spec check the rest themselves.
 pub fn name_rule(info: &TypeInfo) -> NameRule {
     if info.origin == Origin::Custom {
         return names::subdomain_name;
@@ -108,15 +108,15 @@ fn validate_namespace(info: &TypeInfo, object: &Value, root: &FieldPath) -> Vec<
     match (info.namespaced, namespace.is_empty()) {
         (true, true) => vec![FieldError::required(&path, "")],
         (true, false) => {
-            let wrong = names::label_name(namespace, false).into_iter();
-            wrong.map(|detail| FieldError::invalid(&path, namespace, detail)).collect()
+            let violations = names::label_name(namespace, false).into_iter();
+            violations.map(|detail| FieldError::invalid(&path, namespace, detail)).collect()
         }
         (false, true) => Vec::new(),
         (false, false) => vec![FieldError::forbidden(&path, "not allowed on this type")],
     }
 }
 
-/// What only an update can get wrong, and what is judged again on every update.
+/// Checks immutable fields, and what is checked again on every update.
 fn validate_changes(new: &Value, old: &Value) -> Vec<FieldError> {
     let root = FieldPath::of("metadata");
     let (after, before) = (&new["metadata"], &old["metadata"]);
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn updates_judge_labels_three_times() {
+    fn updates_validate_labels_three_times() {
         let info = custom("example.com", "v1", "widgets", "Widget");
         let object =
             json!({"metadata": {"name": "a", "namespace": "b", "resourceVersion": "1", "labels": {"-": ""}}});

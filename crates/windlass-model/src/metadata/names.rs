@@ -1,6 +1,6 @@
 //! The formats of names, keys and label values, with the messages that Kubernetes gives for each.
 //!
-//! Every function returns what is wrong with the text; an empty list means that it is valid.
+//! Every function returns the violations of the text; an empty list means that it is valid.
 
 const LABEL_FORMAT: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const SUBDOMAIN_FORMAT: &str = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
@@ -11,21 +11,21 @@ const LABEL_KEY_EXAMPLES: &[&str] = &["MyName", "my.name", "123-abc"];
 const LABEL_MAX: usize = 63;
 const SUBDOMAIN_MAX: usize = 253;
 
-/// How the name of a kind is judged. The flag says that something will be appended to it.
+/// Validates a name. The flag says that something will be appended to it.
 pub type NameRule = fn(&str, bool) -> Vec<String>;
 
 /// An RFC 1123 label: `my-name`.
 pub fn is_dns1123_label(text: &str) -> Vec<String> {
-    let mut wrong = too_long(text, LABEL_MAX, "characters");
+    let mut violations = too_long(text, LABEL_MAX, "characters");
     if !label_shaped(text) {
-        wrong.push(if subdomain_shaped(text) {
+        violations.push(if subdomain_shaped(text) {
             "must not contain dots".to_owned()
         } else {
             let rule = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character";
             format_error(rule, LABEL_FORMAT, &["my-name", "123-abc"])
         });
     }
-    wrong
+    violations
 }
 
 /// An RFC 1123 subdomain: `example.com`.
@@ -35,27 +35,27 @@ pub fn is_dns1123_subdomain(text: &str) -> Vec<String> {
 
 /// An RFC 1035 label: like an RFC 1123 label, but it starts with a letter.
 pub fn is_dns1035_label(text: &str) -> Vec<String> {
-    let mut wrong = too_long(text, LABEL_MAX, "characters");
+    let mut violations = too_long(text, LABEL_MAX, "characters");
     if !label_shaped(text) || !text.starts_with(|first: char| first.is_ascii_lowercase()) {
         let rule = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character";
-        wrong.push(format_error(rule, "[a-z]([-a-z0-9]*[a-z0-9])?", &["my-name", "abc-123"]));
+        violations.push(format_error(rule, "[a-z]([-a-z0-9]*[a-z0-9])?", &["my-name", "abc-123"]));
     }
-    wrong
+    violations
 }
 
 /// A wildcard subdomain: `*.example.com`.
 pub fn is_wildcard_dns1123_subdomain(text: &str) -> Vec<String> {
-    let mut wrong = too_long(text, SUBDOMAIN_MAX, "characters");
+    let mut violations = too_long(text, SUBDOMAIN_MAX, "characters");
     if !text.strip_prefix("*.").is_some_and(subdomain_shaped) {
         let rule = "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character";
-        wrong.push(format_error(rule, &format!(r"\*\.{SUBDOMAIN_FORMAT}"), &["*.example.com"]));
+        violations.push(format_error(rule, &format!(r"\*\.{SUBDOMAIN_FORMAT}"), &["*.example.com"]));
     }
-    wrong
+    violations
 }
 
 /// A label key, annotation key or finalizer: `example.com/MyName`, with or without the prefix.
 pub fn is_qualified_name(text: &str) -> Vec<String> {
-    let mut wrong = Vec::new();
+    let mut violations = Vec::new();
     let name = match text.split_once('/') {
         None => text,
         Some((_, rest)) if rest.contains('/') => {
@@ -64,52 +64,54 @@ pub fn is_qualified_name(text: &str) -> Vec<String> {
             return vec![format!("a valid label key {rule} {tail}")];
         }
         Some(("", name)) => {
-            wrong.push("prefix part must be non-empty".to_owned());
+            violations.push("prefix part must be non-empty".to_owned());
             name
         }
         Some((prefix, name)) => {
-            wrong.extend(subdomain(prefix, "bytes").iter().map(|message| format!("prefix part {message}")));
+            violations
+                .extend(subdomain(prefix, "bytes").iter().map(|message| format!("prefix part {message}")));
             name
         }
     };
     if name.is_empty() {
-        wrong.push("name part must be non-empty".to_owned());
+        violations.push("name part must be non-empty".to_owned());
     }
-    wrong.extend(too_long(name, LABEL_MAX, "bytes").iter().map(|message| format!("name part {message}")));
+    violations
+        .extend(too_long(name, LABEL_MAX, "bytes").iter().map(|message| format!("name part {message}")));
     if !label_key_shaped(name) {
         let rule = format_error(LABEL_KEY_RULE, LABEL_KEY_FORMAT, LABEL_KEY_EXAMPLES);
-        wrong.push(format!("name part {rule}"));
+        violations.push(format!("name part {rule}"));
     }
-    wrong
+    violations
 }
 
 /// The value of a label; it may be empty.
 pub fn is_valid_label_value(text: &str) -> Vec<String> {
-    let mut wrong = too_long(text, LABEL_MAX, "bytes");
+    let mut violations = too_long(text, LABEL_MAX, "bytes");
     if !text.is_empty() && !label_key_shaped(text) {
         let rule = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
         let format = format!("({LABEL_KEY_FORMAT})?");
-        wrong.push(format_error(rule, &format, &["MyValue", "my_value", "12345"]));
+        violations.push(format_error(rule, &format, &["MyValue", "my_value", "12345"]));
     }
-    wrong
+    violations
 }
 
 /// The name of a port: at most 15 lower-case letters, digits and single hyphens.
 pub fn is_valid_port_name(text: &str) -> Vec<String> {
-    let mut wrong = too_long(text, 15, "characters");
+    let mut violations = too_long(text, 15, "characters");
     if text.is_empty() || !text.bytes().all(label_byte) {
-        wrong.push("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)".to_owned());
+        violations.push("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)".to_owned());
     }
     if !text.bytes().any(|byte| byte.is_ascii_lowercase()) {
-        wrong.push("must contain at least one letter (a-z)".to_owned());
+        violations.push("must contain at least one letter (a-z)".to_owned());
     }
     if text.contains("--") {
-        wrong.push("must not contain consecutive hyphens".to_owned());
+        violations.push("must not contain consecutive hyphens".to_owned());
     }
     if text.starts_with('-') || text.ends_with('-') {
-        wrong.push("must not begin or end with a hyphen".to_owned());
+        violations.push("must not begin or end with a hyphen".to_owned());
     }
-    wrong
+    violations
 }
 
 /// A port number from 1 to 65535.
@@ -122,30 +124,30 @@ pub fn is_valid_port_number(port: i64) -> Vec<String> {
 
 /// A key of a ConfigMap or Secret.
 pub fn is_config_map_key(text: &str) -> Vec<String> {
-    let mut wrong = too_long(text, SUBDOMAIN_MAX, "characters");
+    let mut violations = too_long(text, SUBDOMAIN_MAX, "characters");
     if text.is_empty() || !text.bytes().all(name_byte) {
         let rule = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'";
-        wrong.push(format_error(rule, "[-._a-zA-Z0-9]+", &["key.name", "KEY_NAME", "key-name"]));
+        violations.push(format_error(rule, "[-._a-zA-Z0-9]+", &["key.name", "KEY_NAME", "key-name"]));
     }
     if text == "." || text == ".." {
-        wrong.push(format!("must not be '{text}'"));
+        violations.push(format!("must not be '{text}'"));
     } else if text.starts_with("..") {
-        wrong.push("must not start with '..'".to_owned());
+        violations.push("must not start with '..'".to_owned());
     }
-    wrong
+    violations
 }
 
 /// The name of an environment variable: printable ASCII other than `=`.
 pub fn is_env_var_name(text: &str) -> Vec<String> {
-    let mut wrong = Vec::new();
+    let mut violations = Vec::new();
     if text.is_empty() {
-        wrong.push("environment variable name must be non-empty".to_owned());
+        violations.push("environment variable name must be non-empty".to_owned());
     }
     if text.bytes().any(|byte| !(b' '..=b'~').contains(&byte) || byte == b'=') {
         let rule = "a valid environment variable name must consist only of printable ASCII characters other than '='";
-        wrong.push(rule.to_owned());
+        violations.push(rule.to_owned());
     }
-    wrong
+    violations
 }
 
 /// A C identifier: `my_name`.
@@ -219,12 +221,12 @@ fn masked(name: &str, prefix: bool) -> String {
 }
 
 fn subdomain(text: &str, unit: &str) -> Vec<String> {
-    let mut wrong = too_long(text, SUBDOMAIN_MAX, unit);
+    let mut violations = too_long(text, SUBDOMAIN_MAX, unit);
     if !subdomain_shaped(text) {
         let rule = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character";
-        wrong.push(format_error(rule, SUBDOMAIN_FORMAT, &["example.com"]));
+        violations.push(format_error(rule, SUBDOMAIN_FORMAT, &["example.com"]));
     }
-    wrong
+    violations
 }
 
 fn too_long(text: &str, max: usize, unit: &str) -> Vec<String> {
@@ -296,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_of_dns_names_are_told_apart() {
+    fn kinds_of_dns_names_are_distinguished() {
         // Label of RFC 1035, label of RFC 1123, subdomain.
         let cases = [
             ("abc-1", true, true, true),
@@ -338,8 +340,8 @@ mod tests {
             (is_env_var_name, "ä", "a valid environment variable"),
         ];
         for (rule, text, start) in cases {
-            let wrong = rule(text);
-            assert!(wrong.iter().any(|message| message.starts_with(start)), "{text}: {wrong:?}");
+            let violations = rule(text);
+            assert!(violations.iter().any(|message| message.starts_with(start)), "{text}: {violations:?}");
         }
     }
 

@@ -9,12 +9,12 @@ use crate::metadata::names;
 use crate::object::split_api_version;
 use crate::verbs::{FOREGROUND_FINALIZER as FOREGROUND, ORPHAN_FINALIZER as ORPHAN};
 
-/// Keys and values of all annotations together may have so many bytes.
+/// Maximum total bytes of the keys and values of all annotations.
 const ANNOTATION_BYTES_MAX: usize = 256 * 1024;
 const FIELD_MANAGER_MAX: usize = 128;
 const SUBRESOURCE_MAX: usize = 256;
 
-/// Each error about a second controller shows all references, so only so many are given.
+/// Maximum number of errors about second controllers: each of them shows all references.
 const CONTROLLER_ERRORS_MAX: usize = 8;
 /// Finalizers that need no domain.
 pub(crate) const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", ORPHAN, FOREGROUND];

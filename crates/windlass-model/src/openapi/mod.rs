@@ -52,28 +52,28 @@ fn version_2(types: &Types, accept: Option<&str>) -> Document {
     document.tagged().with_header("Vary", "Accept")
 }
 
-fn version_3(types: &Types, place: &str, query: &str, accept: Option<&str>) -> Document {
-    let Some(value) = v3::document(types, &Schemas::of(types), place) else {
+fn version_3(types: &Types, path: &str, query: &str, accept: Option<&str>) -> Document {
+    let Some(value) = v3::document(types, &Schemas::of(types), path) else {
         return Document::of(404, "text/plain; charset=utf-8", Vec::new());
     };
     if first_acceptable(accept, &["json"]).is_none() {
         return not_acceptable();
     }
     let document = Document::json("application/json", &value).tagged().with_header("Vary", "Accept");
-    with_hash(document, place, query)
+    with_hash(document, path, query)
 }
 
 /// The document, or where it is, if it is asked for by a hash: what has that hash never changes.
 ///
 /// Whoever keeps documents keeps them without, and passes on what this makes of them.
-pub fn with_hash(document: Document, place: &str, query: &str) -> Document {
-    let place = place.strip_prefix("/openapi/v3/").unwrap_or(place);
+pub fn with_hash(document: Document, path: &str, query: &str) -> Document {
+    let path = path.strip_prefix("/openapi/v3/").unwrap_or(path);
     let asked = query.split('&').find_map(|pair| pair.strip_prefix("hash="));
     match (asked, &document.etag) {
         (Some(asked), Some(tag)) if asked == tag => {
             document.with_header("Cache-Control", "public, immutable")
         }
-        (Some(asked), Some(tag)) if !asked.is_empty() => redirect(place, tag),
+        (Some(asked), Some(tag)) if !asked.is_empty() => redirect(path, tag),
         _ => document,
     }
 }
@@ -83,33 +83,33 @@ fn not_acceptable() -> Document {
 }
 
 /// What was asked for is no more: see there.
-fn redirect(place: &str, tag: &str) -> Document {
-    Document::of(301, "text/plain", Vec::new()).with_header("Location", url(place, tag))
+fn redirect(path: &str, tag: &str) -> Document {
+    Document::of(301, "text/plain", Vec::new()).with_header("Location", url(path, tag))
 }
 
-fn url(place: &str, tag: &str) -> String {
-    format!("/openapi/v3/{place}?hash={tag}")
+fn url(path: &str, tag: &str) -> String {
+    format!("/openapi/v3/{path}?hash={tag}")
 }
 
 fn index(types: &Types) -> Document {
     let schemas = Schemas::of(types);
     let known = tags_of_built_in(types);
-    let paths: Map<String, Value> = v3::places(types)
+    let paths: Map<String, Value> = v3::document_paths(types)
         .into_iter()
-        .filter_map(|place| {
-            let tag = match known.and_then(|known| known.get(&place)) {
-                Some(tag) if !v3::is_extended(types, &place) => tag.clone(),
-                _ => tag_of(types, &schemas, &place)?,
+        .filter_map(|path| {
+            let tag = match known.and_then(|known| known.get(&path)) {
+                Some(tag) if !v3::is_extended(types, &path) => tag.clone(),
+                _ => tag_of(types, &schemas, &path)?,
             };
-            Some((place.clone(), json!({ "serverRelativeURL": url(&place, &tag) })))
+            Some((path.clone(), json!({ "serverRelativeURL": url(&path, &tag) })))
         })
         .collect();
     // Kubernetes does not say that this is JSON.
     Document::json("text/plain; charset=utf-8", &json!({ "paths": paths })).tagged()
 }
 
-fn tag_of(types: &Types, schemas: &Schemas<'_>, place: &str) -> Option<String> {
-    Document::json("application/json", &v3::document(types, schemas, place)?).tagged().etag
+fn tag_of(types: &Types, schemas: &Schemas<'_>, path: &str) -> Option<String> {
+    Document::json("application/json", &v3::document(types, schemas, path)?).tagged().etag
 }
 
 /// The hashes of the documents of Kubernetes' own types, made once: definitions come and go, these stay.
@@ -124,8 +124,8 @@ fn tags_of_built_in(types: &Types) -> Option<&'static BTreeMap<String, String>> 
     }
     Some(TAGS.get_or_init(|| {
         let schemas = Schemas::of(&usual);
-        let tag = |place: String| Some((place.clone(), tag_of(&usual, &schemas, &place)?));
-        v3::places(&usual).into_iter().filter_map(tag).collect()
+        let tag = |path: String| Some((path.clone(), tag_of(&usual, &schemas, &path)?));
+        v3::document_paths(&usual).into_iter().filter_map(tag).collect()
     }))
 }
 

@@ -17,7 +17,7 @@ const MERGE_PATCH: &str = "application/merge-patch+json";
 const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
 const APPLY: &str = "application/apply-patch+yaml";
 
-/// A kind of operation, as Kubernetes tells them apart.
+/// A kind of operation, as Kubernetes distinguishes them.
 struct Action {
     /// How the verb is called in `x-kubernetes-action`.
     action: &'static str,
@@ -97,10 +97,10 @@ pub(super) fn add(paths: &mut Paths, info: &TypeInfo) {
     }
 }
 
-/// What is done, where, and how the name of the operation ends.
-type Place = (&'static Action, String, String);
+/// An action, its path, and the suffix of the name of the operation.
+type Route = (&'static Action, String, String);
 
-fn on_part(info: &TypeInfo, endpoint: Endpoint<'_>, part: &str) -> Vec<Place> {
+fn on_part(info: &TypeInfo, endpoint: Endpoint<'_>, part: &str) -> Vec<Route> {
     let (scope, scoped) = scope(info);
     let root = root(&info.resource.group, &info.resource.version);
     let path = format!("{root}{scope}/{}/{{name}}/{part}", info.resource.plural);
@@ -112,7 +112,7 @@ fn on_part(info: &TypeInfo, endpoint: Endpoint<'_>, part: &str) -> Vec<Place> {
         .collect()
 }
 
-fn on_resource(info: &TypeInfo, endpoint: Endpoint<'_>) -> Vec<Place> {
+fn on_resource(info: &TypeInfo, endpoint: Endpoint<'_>) -> Vec<Route> {
     let (scope, scoped) = scope(info);
     let (root, kind) = (root(&info.resource.group, &info.resource.version), &info.kind);
     let (everywhere, here) =
@@ -135,7 +135,7 @@ fn on_resource(info: &TypeInfo, endpoint: Endpoint<'_>) -> Vec<Place> {
     if info.namespaced {
         all.push(("list", &LIST, format!("{root}{everywhere}"), format!("{kind}ForAllNamespaces")));
     }
-    // Custom resources can be watched so too, but nothing tells of it.
+    // Custom resources can be watched this way too, but Kubernetes does not document it.
     if info.origin == Origin::BuiltIn {
         all.push(("watch", &WATCH, format!("{root}/watch{one}"), format!("{scoped}{kind}")));
         all.push(("watch", &WATCH_LIST, format!("{root}/watch{here}"), format!("{scoped}{kind}List")));

@@ -6,7 +6,11 @@ use serde_json::{Value, json};
 struct Parameter(&'static str, &'static str, &'static str);
 
 const ALL: &[Parameter] = &[
-    Parameter("allowWatchBookmarks", "boolean", "Whether the watch may tell how far it is without an event."),
+    Parameter(
+        "allowWatchBookmarks",
+        "boolean",
+        "Whether the watch may send bookmarks, which report its progress.",
+    ),
     Parameter("continue", "string", "The token of the page before: the list goes on behind it."),
     Parameter("dryRun", "string", "`All`: answer as if the change were made, but do not make it."),
     Parameter("fieldManager", "string", "Who makes the change, for the record of who set which field."),
@@ -36,7 +40,7 @@ const ALL: &[Parameter] = &[
     Parameter("resourceVersionMatch", "string", "How resourceVersion is meant: `Exact` or `NotOlderThan`."),
     Parameter("sendInitialEvents", "boolean", "Whether the watch begins with the objects that are there."),
     Parameter("timeoutSeconds", "integer", "When the server ends the list or watch."),
-    Parameter("watch", "boolean", "Whether to be told of changes instead of getting a list."),
+    Parameter("watch", "boolean", "Whether to watch for changes instead of listing."),
 ];
 
 /// Those of lists and watches.

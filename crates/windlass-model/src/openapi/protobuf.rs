@@ -310,10 +310,10 @@ mod tests {
 
     #[test]
     fn parameters_are_of_three_kinds() {
-        let named = |place: &str| json!({ "name": "n", "in": place });
+        let named = |location: &str| json!({ "name": "n", "in": location });
         let body = [part(2, b"n"), part(3, b"body"), part(5, b"")].concat();
         assert_eq!(parameter(&named("body")).0, part(1, &part(1, &body)));
-        let of = |place: &[u8]| [part(2, place), part(4, b"n")].concat();
+        let of = |location: &[u8]| [part(2, location), part(4, b"n")].concat();
         assert_eq!(parameter(&named("query")).0, part(1, &part(2, &part(3, &of(b"query")))));
         assert_eq!(parameter(&named("path")).0, part(1, &part(2, &part(4, &of(b"path")))));
     }

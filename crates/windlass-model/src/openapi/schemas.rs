@@ -140,7 +140,7 @@ fn list_schema(info: &TypeInfo) -> Value {
     schema
 }
 
-/// Only custom types tell which of their fields selectors may use.
+/// Adds the fields that selectors may use. Only custom types declare them.
 fn add_selectable_fields(schema: &mut Value, info: &TypeInfo) {
     if info.origin == Origin::Custom && !info.selectable_fields.is_empty() {
         let paths = info.selectable_fields.iter().map(|path| json!({ "fieldPath": path }));

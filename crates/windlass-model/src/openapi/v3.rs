@@ -8,36 +8,36 @@ use super::{names, operations};
 use crate::discovery::groups;
 use crate::types::{Origin, TypeInfo, Types};
 
-/// The places of all documents, relative to `/openapi/v3/`, in the order of discovery.
-pub(super) fn places(types: &Types) -> Vec<String> {
-    let mut places = vec!["api".to_owned(), "apis".to_owned(), "version".to_owned()];
+/// The paths of all documents, relative to `/openapi/v3/`, in the order of discovery.
+pub(super) fn document_paths(types: &Types) -> Vec<String> {
+    let mut paths = vec!["api".to_owned(), "apis".to_owned(), "version".to_owned()];
     for group in groups(types) {
         let mut all = group.versions.iter().flat_map(|(_, all)| all);
         if !group.name.is_empty() && all.any(|info| info.origin == Origin::BuiltIn) {
-            places.push(format!("apis/{}", group.name));
+            paths.push(format!("apis/{}", group.name));
         }
         let root = |version: &str| operations::root(group.name, version);
-        places.extend(
+        paths.extend(
             group.versions.iter().map(|(version, _)| root(version).trim_start_matches('/').to_owned()),
         );
     }
-    places
+    paths
 }
 
 /// Whether definitions have added types to a version of Kubernetes' own.
-pub(super) fn is_extended(types: &Types, place: &str) -> bool {
+pub(super) fn is_extended(types: &Types, path: &str) -> bool {
     let mut custom = types.iter().filter(|info| info.origin == Origin::Custom);
     custom.any(|info| {
-        operations::root(&info.resource.group, &info.resource.version).trim_start_matches('/') == place
+        operations::root(&info.resource.group, &info.resource.version).trim_start_matches('/') == path
     })
 }
 
-/// The document at a place; `None` if there is none.
-pub(super) fn document(types: &Types, schemas: &Schemas<'_>, place: &str) -> Option<Value> {
-    let parts: Vec<&str> = place.split('/').collect();
+/// The document at a path; `None` if there is none.
+pub(super) fn document(types: &Types, schemas: &Schemas<'_>, path: &str) -> Option<Value> {
+    let parts: Vec<&str> = path.split('/').collect();
     Some(match parts.as_slice() {
         ["version"] => {
-            single("/version/", "getCodeVersion", "version", "tell the version", "version.Info", schemas)
+            single("/version/", "getCodeVersion", "version", "get the version", "version.Info", schemas)
         }
         ["api"] => {
             single("/api/", "getCoreAPIVersions", "core", "list the versions", "meta.v1.APIVersions", schemas)
@@ -46,7 +46,7 @@ pub(super) fn document(types: &Types, schemas: &Schemas<'_>, place: &str) -> Opt
             single("/apis/", "getAPIVersions", "apis", "list the groups", "meta.v1.APIGroupList", schemas)
         }
         ["apis", group] => {
-            if !places(types).iter().any(|known| known == place) {
+            if !document_paths(types).iter().any(|known| known == path) {
                 return None;
             }
             let (path, tag) = (format!("/apis/{group}/"), names::group_tag(group));
@@ -90,8 +90,8 @@ fn paths_of<'a>(all: impl Iterator<Item = &'a TypeInfo>) -> Paths {
 /// The paths and schemas of all documents.
 pub(super) fn everything(types: &Types, schemas: &Schemas<'_>) -> (Map<String, Value>, Map<String, Value>) {
     let mut paths = paths::items(paths_of(types.iter().map(AsRef::as_ref)));
-    for place in places(types).iter().filter(|place| describes_no_types(place)) {
-        let document = document(types, schemas, place).unwrap_or_default();
+    for path in document_paths(types).iter().filter(|path| describes_no_types(path)) {
+        let document = document(types, schemas, path).unwrap_or_default();
         paths.extend(document["paths"].as_object().cloned().unwrap_or_default());
     }
     let paths = Value::Object(paths);
@@ -103,8 +103,8 @@ pub(super) fn everything(types: &Types, schemas: &Schemas<'_>) -> (Map<String, V
 }
 
 /// Whether a document has nothing but the way to others: `api`, `apis/apps`, `version`.
-fn describes_no_types(place: &str) -> bool {
-    matches!(place.split('/').collect::<Vec<_>>().as_slice(), ["api" | "apis" | "version"] | ["apis", _])
+fn describes_no_types(path: &str) -> bool {
+    matches!(path.split('/').collect::<Vec<_>>().as_slice(), ["api" | "apis" | "version"] | ["apis", _])
 }
 
 /// A document with one path that is read.

@@ -11,7 +11,7 @@ use crate::unmarshal::json_type;
 
 /// A patch with more operations is refused.
 const MAX_OPERATIONS: usize = 10_000;
-/// All values that a patch copies may together have so many bytes.
+/// Maximum total bytes of the values that a patch copies.
 const MAX_COPIED_BYTES: usize = 3 * 1024 * 1024;
 /// An object that is nested deeper could be stored, but not read back.
 const MAX_DEPTH: usize = 127;

@@ -129,7 +129,7 @@ fn adding(root: &mut Value, path: &str) -> Spot {
     }
 }
 
-/// `before` comes before what is wrong with a key that is no number.
+/// `before` is the prefix of the message about a key that is not a number.
 fn at_index(key: &str, length: usize, before: &str) -> Spot {
     match key.parse::<i64>() {
         Err(_) => Spot::Unfit(format!("{before}strconv.Atoi: parsing {key:?}: invalid syntax")),
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_test_is_told_apart() {
+    fn a_failed_test_has_its_own_error() {
         let patch = json!([{"op": "test", "path": "/a", "value": 2}, {"op": "remove", "path": "/a"}]);
         assert_eq!(explained_json_patch(&json!({"a": 1}), &patch), Err(PatchFailure::TestFailed));
         assert_eq!(explained_json_patch(&json!({"a": 2}), &patch), Ok(json!({})));

@@ -34,7 +34,7 @@ fn joined(path: &[String]) -> String {
     path.iter().map(|part| format!("/{part}")).collect()
 }
 
-/// Applies an operation to a document by rebuilding it around the place that changes.
+/// Applies an operation to a document by rebuilding it around the value that changes.
 fn expected(
     document: &Value,
     (op, path, from, value): &(String, Vec<String>, Vec<String>, Value),

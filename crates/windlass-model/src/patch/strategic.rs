@@ -128,8 +128,8 @@ fn delete_from_list(
 /// `$retainKeys`: clears what the list does not name. The patch may set only what it names.
 fn retain_keys(original: &mut Map<String, Value>, patch: &mut Map<String, Value>) -> Result<(), Status> {
     let Some(retained) = patch.remove(RETAIN_KEYS) else { return Ok(()) };
-    let wrong_format = || Status::bad_request("invalid patch format of retainKeys");
-    let Value::Array(retained) = retained else { return Err(wrong_format()) };
+    let invalid_format = || Status::bad_request("invalid patch format of retainKeys");
+    let Value::Array(retained) = retained else { return Err(invalid_format()) };
     let retained: BTreeSet<&str> = retained.iter().filter_map(Value::as_str).collect();
     let must_be_named = |name: &str, value: &Value| {
         !value.is_null()
@@ -137,7 +137,7 @@ fn retain_keys(original: &mut Map<String, Value>, patch: &mut Map<String, Value>
             && !name.starts_with(SET_ELEMENT_ORDER)
     };
     if patch.iter().any(|(name, value)| must_be_named(name, value) && !retained.contains(name.as_str())) {
-        return Err(wrong_format());
+        return Err(invalid_format());
     }
     original.retain(|name, _| retained.contains(name.as_str()));
     Ok(())
@@ -384,7 +384,7 @@ mod tests {
             json!({"finalizers": ["a", "c", "b"]}),
         );
         check(json!({}), json!({"$setElementOrder/containers": names(&["a"])}), json!({}));
-        // An item that takes the place of a deleted one comes after those that stay.
+        // An item that replaces a deleted one comes after those that stay.
         check(
             json!({"containers": names(&["c", "d"])}),
             json!({

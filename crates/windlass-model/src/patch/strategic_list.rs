@@ -73,7 +73,7 @@ pub(super) fn put_in_order(
 }
 
 /// The order of the live list once the patch has deleted its items. As many new items as it deletes
-/// are taken to stand at the end: Kubernetes moves them into the freed places.
+/// are taken to stand at the end: Kubernetes moves them into the freed positions.
 fn remaining_keys(live: &[Value], patch: &[Value], key: &str) -> Result<Vec<Value>, Status> {
     let directive = |item: &Value| item.get(PATCH).and_then(Value::as_str).map(str::to_owned);
     let deletes = |item: &&Value| directive(item).as_deref() == Some("delete");
@@ -109,7 +109,7 @@ fn have_maps(original: &[Value], patch: &[Value]) -> Result<bool, Status> {
     Ok(first.is_object())
 }
 
-/// What tells an item from others: the value of its merge key, or the item itself.
+/// The identity of an item: the value of its merge key, or the item itself.
 fn key_of<'a>(item: &'a Value, key: Option<&str>) -> Result<&'a Value, Status> {
     let Some(key) = key else { return Ok(item) };
     let Value::Object(map) = item else { return Err(unexpected("map[string]interface {}", item)) };
@@ -163,16 +163,16 @@ fn merge_by_key(
     live_keys: &[Value],
     patch_keys: &[Value],
 ) -> Result<Vec<Value>, Status> {
-    let mut places = first_places(live_keys);
+    let mut positions = first_positions(live_keys);
     for (item, key) in patch.into_iter().zip(patch_keys) {
-        let found = places.get(&Ordered(key)).and_then(|place| original.get_mut(*place));
+        let found = positions.get(&Ordered(key)).and_then(|position| original.get_mut(*position));
         match (found, item) {
             (Some(live), Value::Object(change)) => {
                 let old = live.as_object_mut().map(std::mem::take).unwrap_or_default();
                 *live = Value::Object(merge_maps(items, old, change)?);
             }
             (_, item) => {
-                places.insert(Ordered(key), original.len());
+                positions.insert(Ordered(key), original.len());
                 original.push(item);
             }
         }
@@ -180,12 +180,12 @@ fn merge_by_key(
     Ok(original)
 }
 
-fn first_places(keys: &[Value]) -> BTreeMap<Ordered<'_>, usize> {
-    let mut places = BTreeMap::new();
-    for (place, key) in keys.iter().enumerate() {
-        places.entry(Ordered(key)).or_insert(place);
+fn first_positions(keys: &[Value]) -> BTreeMap<Ordered<'_>, usize> {
+    let mut positions = BTreeMap::new();
+    for (position, key) in keys.iter().enumerate() {
+        positions.entry(Ordered(key)).or_insert(position);
     }
-    places
+    positions
 }
 
 /// The items that the patch names in its order, and the others where they stood in the live list: each
@@ -196,26 +196,27 @@ fn ordered(
     patch_keys: &[Value],
     live_keys: &[Value],
 ) -> Result<Vec<Value>, Status> {
-    let (patch_places, live_places) = (first_places(patch_keys), first_places(live_keys));
+    let (patch_positions, live_positions) = (first_positions(patch_keys), first_positions(live_keys));
     let mut named = Vec::new();
     let mut others = Vec::new();
     for item in merged {
         let item_key = key_of(&item, key)?;
-        let live_place = live_places.get(&Ordered(item_key)).copied();
-        match patch_places.get(&Ordered(item_key)).copied() {
-            Some(patch_place) => named.push((patch_place, live_place, item)),
-            None => others.push((live_place, item)),
+        let live_position = live_positions.get(&Ordered(item_key)).copied();
+        match patch_positions.get(&Ordered(item_key)).copied() {
+            Some(patch_position) => named.push((patch_position, live_position, item)),
+            None => others.push((live_position, item)),
         }
     }
-    named.sort_by_key(|(patch_place, _, _)| *patch_place);
-    others.sort_by_key(|(live_place, _)| *live_place);
+    named.sort_by_key(|(patch_position, _, _)| *patch_position);
+    others.sort_by_key(|(live_position, _)| *live_position);
 
     let mut result = Vec::with_capacity(named.len() + others.len());
     let mut others = others.into_iter().peekable();
-    for (_, named_place, item) in named {
-        let precedes =
-            |place: Option<usize>| place.zip(named_place).is_some_and(|(other, named)| other < named);
-        while let Some((_, other)) = others.next_if(|(place, _)| precedes(*place)) {
+    for (_, named_position, item) in named {
+        let precedes = |position: Option<usize>| {
+            position.zip(named_position).is_some_and(|(other, named)| other < named)
+        };
+        while let Some((_, other)) = others.next_if(|(position, _)| precedes(*position)) {
             result.push(other);
         }
         result.push(item);

@@ -31,7 +31,7 @@ pub(super) struct Policy {
     pub(super) annotations: Vec<Expression>,
     /// What a mutating policy does, in this order.
     pub(super) mutations: Vec<Mutation>,
-    /// Whether it looks again at what later policies have changed.
+    /// Whether it runs again if later policies have changed the object.
     pub(super) reinvoked: bool,
 }
 

@@ -9,7 +9,7 @@ use super::scope::{Inputs, OUT_OF_BUDGET, PolicyScope};
 
 /// What all match conditions of a policy may cost together.
 const CONDITIONS_BUDGET: u64 = 2_500_000;
-/// A message that an expression makes is at most so long; a longer one is not used.
+/// Maximum length of a message that an expression makes. A longer one is not used.
 const MAX_MESSAGE_BYTES: usize = 5 * 1024;
 
 /// An objection to a request.

@@ -19,8 +19,8 @@ type Object = Map<String, Value>;
 /// Reads the body of a request: an object of a built-in type, options or a list.
 ///
 /// The result is what Go's JSON encoder makes of the object that it reads from the same bytes: what it leaves out if
-/// it is zero is left out, and other fields are there even if nothing was sent for them. Fields that nobody knows are
-/// passed over.
+/// it is zero is left out, and other fields are there even if nothing was sent for them. Unknown fields are
+/// skipped.
 pub fn decode(body: &[u8]) -> Result<Value, DecodeError> {
     decode_or(body, "", "")
 }

@@ -53,19 +53,19 @@ pub enum DecodeError {
     },
     /// Values are nested too deep.
     TooDeep {
-        /// So many levels are read.
+        /// Maximum number of levels.
         levels: usize,
     },
     /// The object has too many parts.
     TooManyMessages {
-        /// So many messages are read.
+        /// Maximum number of messages.
         messages: usize,
     },
     /// The value of a field cannot be what its type says.
     BadValue {
         /// The name of the field.
         field: &'static str,
-        /// What is wrong with it.
+        /// Why it is invalid.
         why: String,
     },
 }

@@ -18,7 +18,7 @@ const NANOS_PER_MICRO: i32 = 1_000;
 /// The years 0 to 9999, which RFC 3339 can write.
 const WRITABLE_SECONDS: std::ops::Range<i64> = -62_167_219_200..253_402_300_800;
 
-/// Reads a value of one of these kinds, nested at most so many levels.
+/// Reads a value of one of these kinds, with a maximum nesting depth.
 pub(super) fn decode(
     kind: Kind,
     bytes: &[u8],

@@ -76,7 +76,7 @@ impl<'a> Reader<'a> {
         self.take(usize::try_from(length).map_err(|_| DecodeError::LengthTooLong)?)
     }
 
-    /// Passes over the value of a field that nobody knows.
+    /// Skips the value of an unknown field.
     pub(super) fn skip(&mut self, tag: Tag) -> Result<(), DecodeError> {
         let mut open_groups: usize = 0;
         let mut wire_type = tag.wire_type;

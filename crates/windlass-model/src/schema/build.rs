@@ -1,4 +1,4 @@
-//! From `openAPIV3Schema` to [`Schema`]. Takes anything; what is wrong with it is said by the checks.
+//! From `openAPIV3Schema` to [`Schema`]. Takes anything; the checks report what is invalid.
 
 use std::sync::Arc;
 

@@ -19,7 +19,7 @@ use crate::unmarshal;
 pub fn decode(schema: &Schema, value: &mut Value) -> Result<Vec<String>, String> {
     let mut decoder = Decoder { unknown: Vec::new() };
     let kind = value["kind"].as_str().map(str::to_owned);
-    let root = Place { type_name: kind.as_deref(), fields: String::new(), path: String::new() };
+    let root = Position { type_name: kind.as_deref(), fields: String::new(), path: String::new() };
     if value.is_null() {
         *value = zero(schema);
     }
@@ -28,7 +28,7 @@ pub fn decode(schema: &Schema, value: &mut Value) -> Result<Vec<String>, String>
 }
 
 /// Where decoding is, in the two ways in which Go says so.
-struct Place<'a> {
+struct Position<'a> {
     /// The innermost struct.
     type_name: Option<&'a str>,
     /// Names of fields from the root, without keys and indices: `spec.ports.port`.
@@ -42,7 +42,7 @@ struct Decoder {
 }
 
 impl Decoder {
-    fn value(&mut self, schema: &Schema, value: &mut Value, place: &Place<'_>) -> Result<(), String> {
+    fn value(&mut self, schema: &Schema, value: &mut Value, position: &Position<'_>) -> Result<(), String> {
         let right = match &schema.shape {
             _ if format(schema) == "quantity" => return decode_quantity(value),
             Shape::Any => true,
@@ -57,14 +57,14 @@ impl Decoder {
             Shape::List { .. } => value.is_array(),
         };
         if !right {
-            return Err(mismatch(schema, value, place));
+            return Err(mismatch(schema, value, position));
         }
         match value {
             Value::String(text) => check_format(schema, text),
-            Value::Array(items) => self.list(schema, items, place),
+            Value::Array(items) => self.list(schema, items, position),
             Value::Object(map) => match &schema.shape {
-                Shape::Map { values, .. } => self.map(values, map, place),
-                Shape::Object { .. } => self.object(schema, map, place),
+                Shape::Map { values, .. } => self.map(values, map, position),
+                Shape::Object { .. } => self.object(schema, map, position),
                 _ => Ok(()),
             },
             _ => Ok(()),
@@ -75,21 +75,21 @@ impl Decoder {
         &mut self,
         schema: &Schema,
         map: &mut Map<String, Value>,
-        place: &Place<'_>,
+        position: &Position<'_>,
     ) -> Result<(), String> {
         let keep = schema.preserve_unknown;
         map.retain(|name, value| {
             let known = schema.field(name).is_some();
             if !known && !keep {
-                self.unknown.push(join(&place.path, name));
+                self.unknown.push(join(&position.path, name));
             }
             keep && !known || known && !value.is_null()
         });
-        let type_name = schema.type_name.as_deref().map(short_name).or(place.type_name);
+        let type_name = schema.type_name.as_deref().map(short_name).or(position.type_name);
         for (name, value) in map {
             let Some(field) = schema.field(name) else { continue };
-            let fields = join(&place.fields, name);
-            self.value(field, value, &Place { type_name, fields, path: join(&place.path, name) })?;
+            let fields = join(&position.fields, name);
+            self.value(field, value, &Position { type_name, fields, path: join(&position.path, name) })?;
         }
         Ok(())
     }
@@ -98,18 +98,18 @@ impl Decoder {
         &mut self,
         values: &Schema,
         map: &mut Map<String, Value>,
-        place: &Place<'_>,
+        position: &Position<'_>,
     ) -> Result<(), String> {
         for (key, value) in map {
-            self.element(values, value, place, join(&place.path, key))?;
+            self.element(values, value, position, join(&position.path, key))?;
         }
         Ok(())
     }
 
-    fn list(&mut self, schema: &Schema, items: &mut [Value], place: &Place<'_>) -> Result<(), String> {
+    fn list(&mut self, schema: &Schema, items: &mut [Value], position: &Position<'_>) -> Result<(), String> {
         let Some(below) = schema.items() else { return Ok(()) };
         for (index, item) in items.iter_mut().enumerate() {
-            self.element(below, item, place, format!("{}[{index}]", place.path))?;
+            self.element(below, item, position, format!("{}[{index}]", position.path))?;
         }
         Ok(())
     }
@@ -118,23 +118,27 @@ impl Decoder {
         &mut self,
         schema: &Schema,
         value: &mut Value,
-        place: &Place<'_>,
+        position: &Position<'_>,
         path: String,
     ) -> Result<(), String> {
         if value.is_null() {
             *value = zero(schema);
             return Ok(());
         }
-        self.value(schema, value, &Place { type_name: place.type_name, fields: place.fields.clone(), path })
+        self.value(
+            schema,
+            value,
+            &Position { type_name: position.type_name, fields: position.fields.clone(), path },
+        )
     }
 }
 
-fn mismatch(schema: &Schema, value: &Value, place: &Place<'_>) -> String {
+fn mismatch(schema: &Schema, value: &Value, position: &Position<'_>) -> String {
     let wanted = go_type(schema);
-    match place.fields.as_str() {
+    match position.fields.as_str() {
         "" => unmarshal::into_value(value, &wanted),
         fields => {
-            let type_name = place.type_name.unwrap_or("");
+            let type_name = position.type_name.unwrap_or("");
             unmarshal::into_field(value, &format!("{type_name}.{fields}"), &wanted)
         }
     }

@@ -5,7 +5,7 @@ use super::validate::{embedded, rules};
 use super::{Schema, Shape, object_meta, prune};
 use crate::field::{FieldError, FieldPath};
 
-/// What is wrong with the defaults of the schema of a resource that stands at `path`.
+/// Validates the defaults of the schema of a resource at `path`.
 ///
 /// Each default must be pruned and valid, and must pass the rules both as a new value and as an old one.
 pub(super) fn check(schema: &Schema, path: &FieldPath) -> Vec<FieldError> {

@@ -51,8 +51,8 @@ pub struct Schema {
     pub nullable: bool,
     /// What an absent value becomes.
     pub default: Option<Value>,
-    /// An empty value (`0`, `""`, `false`, `[]`, `{}`) is dropped: the Go type of a built-in field cannot tell it
-    /// from an absent one.
+    /// An empty value (`0`, `""`, `false`, `[]`, `{}`) is dropped: the Go type of a built-in field cannot
+    /// distinguish it from an absent one.
     pub omit_zero: bool,
     /// Fields that must be there.
     pub required: Vec<String>,
@@ -157,12 +157,12 @@ pub enum Shape {
     List {
         /// What each item is.
         items: Arc<Schema>,
-        /// How items are told apart.
+        /// How items are identified.
         kind: ListKind,
     },
 }
 
-/// How the items of a list are told apart by server-side apply.
+/// How server-side apply identifies the items of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ListKind {
     /// They are not: the list is one value.
@@ -246,7 +246,7 @@ pub struct Rule {
     pub message_expression: Option<String>,
     /// `FieldValueInvalid` (default), `FieldValueForbidden`, `FieldValueRequired`, `FieldValueDuplicate`.
     pub reason: Option<String>,
-    /// Where the violation is reported, relative to the rule's place: `spec.a[key]`.
+    /// Where the violation is reported, relative to the rule's own path: `spec.a[key]`.
     pub field_path: Option<String>,
     /// A transition rule with `optionalOldSelf: true` also runs on create.
     pub optional_old_self: bool,

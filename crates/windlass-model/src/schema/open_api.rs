@@ -15,7 +15,7 @@ const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "st
 const REASONS: [&str; 4] =
     ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"];
 
-/// What is wrong with a schema, its CEL rules last. `schema` is what was built from the node; without
+/// Errors in a schema, those of its CEL rules last. `schema` is what was built from the node; without
 /// it, rules are not compiled. A schema that is unchanged may have expressions that are too expensive by themselves.
 pub(super) fn check(
     node: &Value,
@@ -32,7 +32,7 @@ pub(super) fn check(
     checker.errors
 }
 
-/// What the place of a node in the schema forbids.
+/// What the position of a node in the schema forbids.
 #[derive(Clone, Default)]
 struct Standing {
     is_root: bool,
@@ -40,7 +40,7 @@ struct Standing {
     no_defaults: Option<String>,
     /// Below apiVersion, kind or metadata of a resource.
     inside_meta: bool,
-    /// The highest place below which old and new values cannot be told to belong together.
+    /// The outermost path below which old and new values cannot be correlated.
     uncorrelatable: Option<FieldPath>,
     /// The most values that a request can have here; `None` if only its size bounds them.
     cardinality: Option<u64>,
@@ -366,9 +366,10 @@ impl Checker {
                 let path = path.child("optionalOldSelf");
                 self.rule_errors.push(FieldError::invalid(&path, optional.clone(), detail));
             }
-        } else if let Some(place) = &standing.uncorrelatable {
-            let detail =
-                format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {place}");
+        } else if let Some(ancestor) = &standing.uncorrelatable {
+            let detail = format!(
+                "oldSelf cannot be used on the uncorrelatable portion of the schema within {ancestor}"
+            );
             self.rule_errors.push(FieldError::invalid(&path.child("rule"), text(rule, "rule"), detail));
         }
     }

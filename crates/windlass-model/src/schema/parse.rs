@@ -1,4 +1,4 @@
-//! From the `openAPIV3Schema` of a CRD to a [`Schema`], or to everything that is wrong with it.
+//! From the `openAPIV3Schema` of a CRD to a [`Schema`], or to all errors in it.
 
 use serde_json::Value;
 

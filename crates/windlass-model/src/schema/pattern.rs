@@ -44,7 +44,7 @@ impl Allowance {
 /// Compiles a pattern of Go's dialect.
 ///
 /// # Errors
-/// What is wrong with it, in one line.
+/// Why it is invalid, in one line.
 pub fn compile(pattern: &str) -> Result<Regex, String> {
     Allowance::default().compile(pattern)
 }

@@ -51,7 +51,7 @@ pub(super) fn prune_unknown(schema: &Schema, value: &mut Value) {
     Pruner { unknown: Vec::new() }.value(Some(schema), value, "", Mode::Plain);
 }
 
-/// What the place of a value means for its unknown fields.
+/// What the position of a value means for its unknown fields.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     /// apiVersion, kind and metadata are known.

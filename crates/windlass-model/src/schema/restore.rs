@@ -62,7 +62,7 @@ mod tests {
     use crate::types::builtin;
 
     #[test]
-    fn problems_are_told_as_go_tells_them() {
+    fn problems_are_reported_as_in_go() {
         let schema = builtin::schema("core.v1.Service").expect("services are built in");
         for (object, expected) in [
             (json!({"metadata": {"labels": {"a": "b"}}, "spec": {"ports": [{"port": 80}]}}), None),

@@ -11,7 +11,7 @@ use crate::field::{FieldError, FieldPath};
 const EXPRESSION_LIMIT: u64 = 10_000_000;
 /// That of all expressions of a schema.
 const SCHEMA_LIMIT: u64 = 100_000_000;
-/// So many of the most expensive expressions are named, if they cost at least a hundredth of the limit.
+/// Maximum number of expensive expressions that are named. Only those that cost at least a hundredth of the limit are.
 const NAMED: usize = 4;
 
 /// Adds up the costs of a schema.
@@ -34,7 +34,7 @@ impl RuleCosts {
         too_much.then(|| FieldError::forbidden(path, message(what, cost, EXPRESSION_LIMIT)))
     }
 
-    /// What is wrong with all of them together, in a schema that stands at a path.
+    /// Errors about the total cost of a schema at a path.
     pub(super) fn errors(mut self, path: &FieldPath) -> Vec<FieldError> {
         if self.total <= SCHEMA_LIMIT {
             return Vec::new();
@@ -65,7 +65,7 @@ fn message(what: &str, cost: u64, limit: u64) -> String {
     )
 }
 
-/// How many values a request can have at a place below one with `above` values; `None` if nothing bounds them but the
+/// How many values a request can have at a node below one with `above` values; `None` if nothing bounds them but the
 /// size of the request.
 pub(super) fn cardinality_below(node: &Value, above: Option<u64>) -> Option<u64> {
     let bound = |keyword: &str| given(node, keyword).and_then(Value::as_i64);
@@ -77,7 +77,7 @@ pub(super) fn cardinality_below(node: &Value, above: Option<u64>) -> Option<u64>
     Some(above?.saturating_mul(u64::try_from(elements).unwrap_or(0)))
 }
 
-/// The cost of a rule for all values that a request can have at its place.
+/// The cost of a rule for all values that a request can have at its node.
 pub(super) fn for_all(cost: u64, cardinality: Option<u64>, schema: &Schema) -> u64 {
     cost.saturating_mul(cardinality.unwrap_or_else(|| max_cardinality(schema)))
 }
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
     use crate::schema::{parse, parse_unchanged};
 
-    /// What is wrong with a schema of lists of three numbers, each of which a rule looks at.
+    /// Errors in a schema of lists of three numbers, each of which a rule looks at.
     fn errors(max_items: u64, is_unchanged: bool) -> Vec<String> {
         let rule = json!({ "rule": "self.all(x, x > 0 && x < 5)" });
         let list = json!({ "type": "array", "maxItems": 3, "items": { "type": "integer" },

@@ -24,7 +24,7 @@ pub fn from_label_selector_object(
     for (index, expression) in expressions.iter().enumerate() {
         match read_expression(expression, &path.child("matchExpressions").index(index)) {
             Ok(requirement) => requirements.push(requirement),
-            Err(wrong) => errors.extend(wrong),
+            Err(invalid) => errors.extend(invalid),
         }
     }
     if !errors.is_empty() {
@@ -72,8 +72,9 @@ fn read_expression(expression: &Value, path: &FieldPath) -> Result<Requirement, 
     );
     for (index, value) in values.iter().enumerate() {
         let path = path.child("values").index(index);
-        let wrong = names::is_valid_label_value(value);
-        errors.extend(wrong.into_iter().map(|detail| FieldError::invalid(&path, value.as_str(), detail)));
+        let violations = names::is_valid_label_value(value);
+        errors
+            .extend(violations.into_iter().map(|detail| FieldError::invalid(&path, value.as_str(), detail)));
     }
     match operator {
         Some(operator) if errors.is_empty() => Ok(Requirement { key: key.to_owned(), operator, values }),

@@ -64,9 +64,9 @@ fn requirement(tokens: &mut Tokens<'_>) -> Result<Requirement, String> {
     let Token::Word(key) = token else {
         return Err(format!("found '{}', expected: identifier", token.literal()));
     };
-    let wrong = names::is_qualified_name(key);
-    if !wrong.is_empty() {
-        return Err(FieldError::invalid(&FieldPath::root(), key, wrong.join("; ")).to_string());
+    let violations = names::is_qualified_name(key);
+    if !violations.is_empty() {
+        return Err(FieldError::invalid(&FieldPath::root(), key, violations.join("; ")).to_string());
     }
     if negated {
         return checked(key, Operator::DoesNotExist, Vec::new());
@@ -160,10 +160,10 @@ pub(super) fn checked(key: &str, operator: Operator, values: Vec<String>) -> Res
         }
     }
     for (index, value) in values.iter().enumerate() {
-        let wrong = names::is_valid_label_value(value);
-        if !wrong.is_empty() {
+        let violations = names::is_valid_label_value(value);
+        if !violations.is_empty() {
             let path = path.index(index).key(key);
-            errors.push(FieldError::invalid(&path, value.as_str(), wrong.join("; ")));
+            errors.push(FieldError::invalid(&path, value.as_str(), violations.join("; ")));
         }
     }
     match errors.as_slice() {

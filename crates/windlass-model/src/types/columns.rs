@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{Column, TypeInfo};
 use crate::time::{Timestamp, human_duration};
 
-/// Where the value of a cell comes from. Places are JSON pointers.
+/// Where the value of a cell comes from. Paths are JSON pointers.
 enum Cell {
     /// The name of the object.
     Name,
@@ -45,7 +45,7 @@ use Shown::{Always, Wide};
 
 const NAME: Row = ("Name", "string", Always, Name);
 const AGE: Row = ("Age", "string", Always, Age("/metadata/creationTimestamp"));
-/// The only column of types that nobody has chosen columns for.
+/// The only column besides the name of types without columns of their own.
 const CREATED_AT: Row = ("Created At", "date", Always, Text("/metadata/creationTimestamp"));
 const CONTAINERS: Row = ("Containers", "string", Wide, With(cells::template_containers));
 const IMAGES: Row = ("Images", "string", Wide, With(cells::template_images));
@@ -85,7 +85,7 @@ fn since(time: &str, now: Timestamp) -> String {
     }
 }
 
-/// What a row says of its object besides its cells: pods that have ended are told apart.
+/// Conditions of a row: pods that have ended are marked as completed.
 pub fn row_conditions(info: &TypeInfo, object: &Value) -> Option<Value> {
     if (info.resource.group.as_str(), info.kind.as_str()) != ("", "Pod") {
         return None;
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn pods_say_what_is_wrong_with_them() {
+    fn pods_show_why_they_are_not_ready() {
         let status =
             |status: Value| json!({ "metadata": {}, "spec": { "containers": [{}, {}] }, "status": status });
         let waiting = json!({ "ready": false, "restartCount": 4, "state": { "waiting": { "reason": "CrashLoopBackOff" } } });

@@ -1,7 +1,7 @@
 //! The defaults that the API server sets on built-in types, and the form it gives to what it stores.
 //!
-//! A built-in object passes through a Go struct on its way in, which drops empty values that it cannot tell from
-//! absent ones, writes structs that were never set, and rewrites quantities and times. All of that is in the schema;
+//! A built-in object passes through a Go struct on its way in, which drops empty values that it cannot distinguish
+//! from absent ones, writes structs that were never set, and rewrites quantities and times. All of that is in the schema;
 //! defaults that depend on other fields are in the files below this one.
 
 mod kinds;
@@ -54,7 +54,7 @@ fn normalize_object(fields: &Fields, object: &mut Map<String, Value>) {
     object.retain(|name, value| {
         let Some(schema) = fields.get(name.as_str()) else { return true };
         normalize(schema, value);
-        // Nothing tells an empty list from none once it is stored.
+        // Once stored, an empty list cannot be distinguished from an absent one.
         let is_collection = matches!(schema.shape, Shape::List { .. } | Shape::Map { .. });
         let nothing = is_collection && schema.default == Some(Value::Null) && is_zero(value);
         let dropped = value.is_null() || nothing || schema.omit_zero && is_zero(value);
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_zero_that_cannot_be_told_from_nothing_gets_the_default() {
+    fn a_zero_that_equals_an_absent_value_gets_the_default() {
         let probe = json!({ "timeoutSeconds": 0, "periodSeconds": 5, "httpGet": { "port": 80 } });
         let pod = defaulted(
             "",

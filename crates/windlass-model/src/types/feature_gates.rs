@@ -46,8 +46,8 @@ impl FeatureGates {
         if !Self::KNOWN.contains(&name) {
             return Err(FeatureGateError::Unknown(name.to_owned()));
         }
-        let wrong = |_| FeatureGateError::NoBoolean(assignment.to_owned());
-        self.mutating_admission_policy = value.parse().map_err(wrong)?;
+        let not_boolean = |_| FeatureGateError::NoBoolean(assignment.to_owned());
+        self.mutating_admission_policy = value.parse().map_err(not_boolean)?;
         Ok(())
     }
 }

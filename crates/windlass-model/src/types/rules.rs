@@ -72,7 +72,7 @@ fn prepare_kind(
     true
 }
 
-/// What is wrong with an object of a built-in type, beyond what holds for all types: `old` is `None` on create.
+/// Validates an object of a built-in type, beyond the rules for all types. `old` is `None` on create.
 pub fn validate(
     info: &TypeInfo,
     new: &Value,
@@ -169,7 +169,7 @@ fn validate_status(errors: &mut Errors, info: &TypeInfo, new: &Value, old: &Valu
     }
 }
 
-/// What a client should be told about an object of a built-in type that is accepted all the same.
+/// Warnings about an object of a built-in type that is accepted.
 pub fn warnings(info: &TypeInfo, new: &Value) -> Vec<String> {
     match (info.resource.group.as_str(), info.kind.as_str()) {
         ("", "Service") => services::warnings(new),
@@ -227,7 +227,7 @@ mod tests {
         new
     }
 
-    /// Sets defaults on both objects and compares what is wrong with the new one.
+    /// Sets defaults on both objects and compares the errors of the new one.
     pub(super) fn check(kind: &str, old: Option<Value>, new: Value, expected: &[&str]) {
         check_on(kind, None, old, new, expected);
     }

@@ -65,7 +65,7 @@ impl<'a> Reader<'a> {
             let default = self.defaults.get(&(name, field)).copied();
             let mut schema = self.field(line, default);
             if field == "uid" {
-                // The one string type with a name of its own that decoding errors tell of.
+                // The only named string type that appears in decoding errors.
                 Arc::make_mut(&mut schema).type_name = Some("types.UID".into());
             }
             fields.insert(field.into(), schema);
@@ -118,7 +118,7 @@ impl<'a> Reader<'a> {
         }
         Arc::new(match text {
             "any" | "json" | "fields" => any(),
-            // Nobody looks into it, so it has one owner.
+            // Its content is opaque, so it is owned as a whole.
             "raw-extension" => Schema { preserve_unknown: true, ..of(Shape::Any, Some(text)) },
             // A schema in a schema has no end; rules of its own check it.
             JSON_SCHEMA => any(),
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_know_how_their_items_are_told_apart() {
+    fn lists_know_how_their_items_are_identified() {
         for (path, expected) in [
             ("spec.containers", ListKind::Map(vec!["name".into()])),
             ("spec.containers.*.ports", ListKind::Map(vec!["containerPort".into(), "protocol".into()])),

@@ -12,7 +12,7 @@ use super::call::Call;
 /// Classes that every cluster has, whether or not they are stored.
 pub(crate) const SYSTEM_CLASSES: [(&str, i64); 2] =
     [("system-cluster-critical", 2_000_000_000), ("system-node-critical", 2_000_001_000)];
-/// Pods stay for so long on a node that has these taints.
+/// Taints that pods tolerate for [`TOLERATED_SECONDS`].
 const NODE_TROUBLES: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 const TOLERATED_SECONDS: i64 = 300;
 

@@ -27,7 +27,7 @@ pub(super) enum Source {
     Strategic,
 }
 
-/// An object that fits its type, and what the client should be told about it.
+/// An object that fits its type, and the warnings about it.
 pub(super) struct Decoded {
     /// The object, with defaults.
     pub(super) object: Value,
@@ -251,7 +251,7 @@ fn fit(info: &TypeInfo, object: &mut Value) -> Result<Vec<String>, String> {
     }
     unknown.extend(schema::decode_metadata(object)?);
     if info.origin == Origin::BuiltIn {
-        // Kubernetes tells them in the order of the body, which is not known here any more.
+        // Kubernetes reports them in the order of the body, which is no longer known here.
         unknown.sort();
     }
     Ok(unknown.into_iter().map(|path| format!("unknown field {}", quoted(&path))).collect())

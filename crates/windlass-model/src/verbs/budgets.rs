@@ -12,7 +12,7 @@ use crate::store::{Change, Key, Store};
 
 use super::call::{Call, Earlier};
 
-/// A budget that still counts is asked again after so many seconds.
+/// Seconds after which a client retries while a budget still counts.
 const RETRY_SECONDS: u32 = 10;
 
 /// Lets the pod's budget count its eviction: the change to make to it, if there is a budget that counts.

@@ -1,4 +1,4 @@
-//! One request, with everything that the rules need to judge it.
+//! One request, with everything that is needed to evaluate it.
 
 use std::cell::RefCell;
 use std::sync::{Arc, LazyLock};

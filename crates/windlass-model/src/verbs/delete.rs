@@ -126,7 +126,7 @@ enum Grace {
     None,
     /// It has been given time already, and not more than the request gives.
     Pending,
-    /// It gets so many seconds, until then.
+    /// It has a grace period in seconds, which ends at `time`.
     Until { period: i64, time: Timestamp },
 }
 

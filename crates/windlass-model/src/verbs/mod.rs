@@ -56,7 +56,7 @@ pub struct Effect {
     pub changes: Vec<Change>,
 }
 
-/// Judges one request against the objects of a store, as a request of the API server itself.
+/// Evaluates one request against the objects of a store, as a request of the API server itself.
 ///
 /// Nothing is written: the caller commits [`Effect::changes`], all or none, before it answers the
 /// next request. Every input gets an answer; a broken one gets a `Status` that says why.

@@ -94,7 +94,7 @@ pub(super) fn status_keeps_metadata(info: &TypeInfo) -> bool {
 /// The key that etcd would have, which Kubernetes shows in failed preconditions.
 pub(super) fn storage_path(info: &TypeInfo, namespace: &str, name: &str) -> String {
     let (group, plural) = (info.resource.group.as_str(), info.resource.plural.as_str());
-    let place = match (built_in(info), group) {
+    let prefix = match (built_in(info), group) {
         (None, _) | (_, "apiextensions.k8s.io") => format!("{group}/{plural}"),
         (Some(("", "replicationcontrollers")), _) => "controllers".to_owned(),
         (Some(("", "endpoints")), _) => "services/endpoints".to_owned(),
@@ -104,9 +104,9 @@ pub(super) fn storage_path(info: &TypeInfo, namespace: &str, name: &str) -> Stri
         _ => plural.to_owned(),
     };
     if namespace.is_empty() {
-        format!("/registry/{place}/{name}")
+        format!("/registry/{prefix}/{name}")
     } else {
-        format!("/registry/{place}/{namespace}/{name}")
+        format!("/registry/{prefix}/{namespace}/{name}")
     }
 }
 

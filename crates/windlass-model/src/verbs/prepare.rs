@@ -1,4 +1,4 @@
-//! What the server sets, keeps and takes back before it judges an object.
+//! What the server sets, keeps and resets before it validates an object.
 
 use serde_json::{Value, json};
 

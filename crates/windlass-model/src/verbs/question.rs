@@ -16,7 +16,7 @@ use super::call::{Call, Caller};
 use super::create::{body_of, check_manager};
 use super::write::admit_into_namespace;
 
-/// The object that a request carries, with the fields that its sender owns, and what the client should be told.
+/// The object that a request carries, with the fields that its sender owns, and the warnings for the client.
 ///
 /// # Errors
 /// 405 for another verb than create, 400 for a body that does not fit the type, 404 for a subresource in a namespace

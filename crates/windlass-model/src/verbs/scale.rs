@@ -189,15 +189,15 @@ fn at<'a>(object: &'a Value, path: &str) -> &'a Value {
 }
 
 fn set_at(object: &mut Value, path: &str, value: Value) {
-    let mut place = object;
+    let mut target = object;
     for field in path.trim_start_matches('.').split('.') {
-        if !place.is_object() {
-            *place = json!({});
+        if !target.is_object() {
+            *target = json!({});
         }
-        let Some(fields) = place.as_object_mut() else { return };
-        place = fields.entry(field).or_insert(Value::Null);
+        let Some(fields) = target.as_object_mut() else { return };
+        target = fields.entry(field).or_insert(Value::Null);
     }
-    *place = value;
+    *target = value;
 }
 
 #[cfg(test)]

@@ -100,9 +100,9 @@ pub(crate) fn set_terminating(
     now: Timestamp,
 ) {
     let Some(fields) = definition.as_object_mut() else { return };
-    let place = fields.entry("status").or_insert_with(|| json!({}));
-    let Some(place) = place.as_object_mut() else { return };
-    let conditions = place.entry("conditions").or_insert_with(|| json!([]));
+    let status_fields = fields.entry("status").or_insert_with(|| json!({}));
+    let Some(status_fields) = status_fields.as_object_mut() else { return };
+    let conditions = status_fields.entry("conditions").or_insert_with(|| json!([]));
     let Some(conditions) = conditions.as_array_mut() else { return };
     let mut condition = json!({
         "type": "Terminating", "status": status, "reason": reason, "message": message,

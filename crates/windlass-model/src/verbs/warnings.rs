@@ -1,4 +1,4 @@
-//! What a client should be told about an object that is accepted all the same.
+//! Warnings for the client about an object that is accepted.
 
 use std::collections::BTreeSet;
 

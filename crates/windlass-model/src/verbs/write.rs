@@ -93,7 +93,7 @@ pub(super) fn create<S: Store + ?Sized>(
     let name = object::name(&new).to_owned();
     let key = call.key(&name);
     prepare::new_metadata(&mut new, &identity::uid(call.store.entropy(&key, 0)), call.now);
-    // What the server does to the object after this belongs to nobody.
+    // What the server does to the object after this has no owner.
     if ownership == Ownership::Track {
         apply::track_update(call.info, None, &mut new, call.manager(), None, call.now);
     }
@@ -249,7 +249,7 @@ fn check_resource_version<S: Store + ?Sized>(
     Ok(())
 }
 
-/// Everything that is wrong with an object.
+/// Validates an object, and reports all errors at once.
 fn validate<S: Store + ?Sized>(
     call: &Call<'_, S>,
     new: &Value,

@@ -20,7 +20,7 @@ pub(super) const HASH_LABEL: &str = "pod-template-hash";
 pub(super) const REVISION_ANNOTATION: &str = "deployment.kubernetes.io/revision";
 /// Annotations of a Deployment that its ReplicaSets do not get.
 const OWN_ANNOTATIONS: [&str; 2] = ["kubectl.kubernetes.io/last-applied-configuration", REVISION_ANNOTATION];
-/// So many old ReplicaSets are kept if nothing is said.
+/// Default number of old ReplicaSets that are kept.
 const HISTORY_LIMIT: u64 = 10;
 
 /// Goes on with the rollout by one step; if there is none, writes the status.
@@ -45,8 +45,8 @@ impl<'a> Rollout<'a> {
         let mut old = controlled(store, deployment, REPLICA_SETS);
         old.sort_by_key(|set| revision(set));
         let template = &deployment["spec"]["template"];
-        let place = old.iter().position(|set| without_hash(&set["spec"]["template"]) == *template);
-        let newest = place.map(|place| old.remove(place));
+        let index = old.iter().position(|set| without_hash(&set["spec"]["template"]) == *template);
+        let newest = index.map(|index| old.remove(index));
         Rollout { deployment, newest, old }
     }
 
@@ -82,7 +82,7 @@ impl<'a> Rollout<'a> {
         self.scale_down_old(newest)
     }
 
-    /// A Deployment that is paused starts no rollout, but has as many pods as it is told to.
+    /// A paused Deployment starts no rollout, but is still scaled.
     fn scale_paused(&self) -> Option<Request> {
         let mut active = self.all().filter(|set| replicas(set) > 0);
         let only = active.next().or(self.newest.as_ref()).filter(|_| active.next().is_none())?;
@@ -136,8 +136,8 @@ impl<'a> Rollout<'a> {
         };
         let old: Vec<Counts> = self.old.iter().map(|set| counts(set)).collect();
         let wanted = replicas(self.deployment);
-        let (place, fewer) = shrink(wanted, Slack::of(self.deployment), counts(newest), &old)?;
-        Some(scaled(self.old.get(place)?, fewer))
+        let (index, fewer) = shrink(wanted, Slack::of(self.deployment), counts(newest), &old)?;
+        Some(scaled(self.old.get(index)?, fewer))
     }
 
     fn last_old_revision(&self) -> u64 {

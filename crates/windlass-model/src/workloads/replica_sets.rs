@@ -32,7 +32,7 @@ pub(super) fn next<S: Store + ?Sized>(store: &S, set: &Value) -> Option<Request>
     status(set, &pods)
 }
 
-/// `spec.replicas`, which is 1 if nothing is said.
+/// `spec.replicas`. Default: 1.
 pub(super) fn replicas(object: &Value) -> usize {
     let wanted = object["spec"]["replicas"].as_i64().unwrap_or(1);
     usize::try_from(wanted).unwrap_or(0)

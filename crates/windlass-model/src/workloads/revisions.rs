@@ -13,7 +13,7 @@ use crate::store::{Key, Store};
 
 /// The label of a pod that names the revision that it was made from.
 pub(super) const REVISION_LABEL: &str = "controller-revision-hash";
-/// So many old revisions are kept if nothing is said.
+/// Default number of old revisions that are kept.
 const HISTORY_LIMIT: u64 = 10;
 
 /// The revisions of one set.

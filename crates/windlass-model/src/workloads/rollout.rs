@@ -7,9 +7,9 @@ use super::replica_sets::replicas;
 /// How far a Deployment may depart from its number of replicas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slack {
-    /// So many pods more.
+    /// Maximum number of pods above the number of replicas.
     pub(super) surge: usize,
-    /// So many pods fewer.
+    /// Maximum number of unavailable pods.
     pub(super) unavailable: usize,
 }
 
@@ -74,15 +74,15 @@ pub(super) fn shrink(wanted: usize, slack: Slack, newest: Counts, old: &[Counts]
         return None;
     }
     let broken = old.iter().position(|set| set.wanted > set.available);
-    if let Some(place) = broken {
-        let set = old.get(place)?;
-        return Some((place, set.wanted - (set.wanted - set.available).min(most)));
+    if let Some(index) = broken {
+        let set = old.get(index)?;
+        return Some((index, set.wanted - (set.wanted - set.available).min(most)));
     }
     let available = newest.available + old.iter().map(|set| set.available).sum::<usize>();
     let spare = available.saturating_sub(needed);
-    let place = old.iter().position(|set| set.wanted > 0).filter(|_| spare > 0)?;
-    let set = old.get(place)?;
-    Some((place, set.wanted - set.wanted.min(spare)))
+    let index = old.iter().position(|set| set.wanted > 0).filter(|_| spare > 0)?;
+    let set = old.get(index)?;
+    Some((index, set.wanted - set.wanted.min(spare)))
 }
 
 #[cfg(test)]

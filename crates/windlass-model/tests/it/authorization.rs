@@ -134,7 +134,7 @@ fn roles_decide() {
         ("ann", "DELETE /api/v1/namespaces/default/pods", false),
         ("ann", "GET /apis/apps/v1/deployments", false),
         ("ann", "GET /apis/metrics.k8s.io/v1/pods", false),
-        // Subresources are told apart from their objects.
+        // Subresources are distinguished from their objects.
         ("ann", "GET /api/v1/namespaces/default/pods/p/log", true),
         ("ann", "GET /api/v1/namespaces/default/pods/p/exec", false),
         ("bob+ops", "PUT /apis/apps/v1/namespaces/x/deployments/d/scale", true),
@@ -288,7 +288,7 @@ fn as_user(cluster: &mut Cluster, who: &User, request: &Request) -> Response {
 }
 
 #[test]
-fn nobody_gives_what_they_do_not_have() {
+fn refuses_to_grant_rights_that_the_writer_lacks() {
     let mut cluster = cluster();
     let ann = user("ann");
     let pods = |verbs: &[&str]| json!([{ "apiGroups": [""], "resources": ["pods"], "verbs": verbs }]);
@@ -639,13 +639,13 @@ fn rules_and_identity_reviews_answer() {
 #[test]
 fn other_requests_are_no_reviews() {
     let cluster = cluster();
-    let nobody = |_: &str, _: &[String]| Err(String::new());
+    let reject_all = |_: &str, _: &[String]| Err(String::new());
     let user = user("ann");
     let reviewer = Reviewer {
         authorizer: Authorizer::AlwaysAllow,
         user: &user,
         now: cluster.now(),
-        verify_token: &nobody,
+        verify_token: &reject_all,
     };
     let request = create(cluster_role("a", json!([])));
     assert_eq!(review(reviewer, cluster.types(), &request), None);

@@ -1,4 +1,4 @@
-//! Bad input is answered with a `Status` that says what is wrong, from the bytes on the wire to the store.
+//! Bad input is answered with a `Status` that says why, from the bytes on the wire to the store.
 
 use serde_json::{Value, json};
 use windlass_model::http::{HttpParts, parse};
@@ -152,7 +152,7 @@ fn bad_input_is_a_status() {
             "continue key is not valid",
         ),
         (
-            "a field selector nobody knows",
+            "an unknown field selector",
             "GET",
             "/api/v1/configmaps?fieldSelector=spec.x%3D1",
             Vec::new(),

@@ -10,7 +10,7 @@ fn a_definition_is_served_once_it_is_established() {
     let response = cluster.request(&create("widgets", widget("a")));
     refused(&response, 404, "NotFound", "the server could not find the requested resource");
     ok(&mut cluster, &create("customresourcedefinitions", widget_definition()));
-    assert!(!cluster.serves("example.com", "v1", "Widget"), "nobody has established it");
+    assert!(!cluster.serves("example.com", "v1", "Widget"), "not yet established");
     assert!(cluster.settle());
     assert!(cluster.serves("example.com", "v1", "Widget") && cluster.serves("example.com", "v2", "Widget"));
     assert!(definitions::next_requests(cluster.store(), cluster.types(), cluster.now()).is_empty());

@@ -165,7 +165,7 @@ fn a_running_pod_gets_time_to_end() {
 }
 
 #[test]
-fn nobody_waits_for_a_pod_that_does_not_run() {
+fn deletes_a_pod_that_does_not_run_at_once() {
     for (body, grace) in [(pod("a"), None), (pod("a"), Some(30)), (pod_on_node("a"), Some(0))] {
         let mut cluster = cluster();
         ok(&mut cluster, &create("pods", body));

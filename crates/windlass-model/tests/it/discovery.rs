@@ -210,7 +210,7 @@ fn exactly_the_served_types_are_listed_and_every_verb_is_known() {
                 if part.is_empty() { resource.plural.clone() } else { format!("{}/{part}", resource.plural) };
             let key = (resource.group.clone(), resource.version.clone(), name);
             let known = served.get(&key).cloned().unwrap_or_default();
-            // A part that a custom resource lacks is not told apart from an object that is not there.
+            // A missing subresource of a custom resource cannot be distinguished from a missing object.
             if info.origin == Origin::Custom && known.is_empty() {
                 continue;
             }
@@ -241,7 +241,7 @@ fn check_verbs(cluster: &Cluster, request: &Request, namespaced: bool, part: &st
             request = request.in_namespace("default");
         }
         if on_object {
-            request = request.named("nobody");
+            request = request.named("absent");
         }
         if !part.is_empty() {
             request = request.on(part);

@@ -96,9 +96,9 @@ fn subresources_are_changed_if_a_rule_names_them() {
     assert_eq!(written.to_value()["status"]["replicas"], 7, "{written:?}");
 }
 
-/// Nobody owns what a policy sets, so an applier that never sets it does not take it away.
+/// What a policy sets has no owner, so an applier that never sets it does not remove it.
 #[test]
-fn nobody_owns_what_a_policy_sets() {
+fn fields_set_by_a_policy_have_no_owner() {
     let apply = "Object{data: {'policy': 'set'}}";
     let mut cluster = with_policies("configmaps", &[("a", "Never", "ApplyConfiguration", apply)]);
     let made =

@@ -117,10 +117,10 @@ fn finalize_is_for_put_only() {
     let mut cluster = cluster();
     let response = cluster.request(&request(Verb::Get, "namespaces").named("default").on("finalize"));
     refused(&response, 405, "MethodNotAllowed", "does not allow this method");
-    let mut wrong = delete("namespaces", "default");
-    wrong.options.preconditions.uid = Some("other".to_owned());
+    let mut mismatched = delete("namespaces", "default");
+    mismatched.options.preconditions.uid = Some("other".to_owned());
     refused(
-        &cluster.request(&wrong),
+        &cluster.request(&mismatched),
         409,
         "Conflict",
         "Operation cannot be fulfilled on namespaces \"default\": Precondition failed: UID in precondition: other, \
@@ -150,7 +150,7 @@ fn only_namespaces_that_a_change_concerns_need_to_be_looked_at() {
     let (after, all) = perform(&after[0]);
     assert!(
         after.len() == 1 && after == all && after[0].subresource.is_some(),
-        "then it is let go: {after:?}"
+        "then it is finalized: {after:?}"
     );
     let (after, all) = perform(&after[0]);
     assert!(after.is_empty() && all.is_empty());

@@ -19,12 +19,12 @@ fn json_of(types: &Types, path: &str) -> Value {
     serde_json::from_slice(&document.body).expect("JSON")
 }
 
-/// The place and address of every document of v3.
-fn places(types: &Types) -> Vec<(String, String)> {
+/// The path and address of every document of v3.
+fn document_paths(types: &Types) -> Vec<(String, String)> {
     let index = json_of(types, "/openapi/v3");
     let paths = fields(&index["paths"]).iter();
     paths
-        .map(|(place, at)| (place.clone(), at["serverRelativeURL"].as_str().expect("an address").to_owned()))
+        .map(|(path, at)| (path.clone(), at["serverRelativeURL"].as_str().expect("an address").to_owned()))
         .collect()
 }
 
@@ -55,7 +55,7 @@ fn of_kind<'a>(schemas: &'a Value, info: &TypeInfo, kind: &str) -> Vec<&'a Value
 #[test]
 fn every_reference_resolves_and_every_schema_is_used() {
     let cluster = cluster();
-    let mut all: Vec<(Value, &str)> = places(cluster.types())
+    let mut all: Vec<(Value, &str)> = document_paths(cluster.types())
         .iter()
         .map(|(_, address)| (json_of(cluster.types(), address), "/components/schemas"))
         .collect();
@@ -80,10 +80,10 @@ fn every_served_type_is_found_by_its_kind() {
     let mut documents = BTreeMap::new();
     for info in cluster.types().iter() {
         let (group, version) = (&info.resource.group, &info.resource.version);
-        let place =
+        let path =
             if group.is_empty() { format!("api/{version}") } else { format!("apis/{group}/{version}") };
-        let address = format!("/openapi/v3/{place}");
-        let document = documents.entry(place).or_insert_with(|| json_of(cluster.types(), &address));
+        let address = format!("/openapi/v3/{path}");
+        let document = documents.entry(path).or_insert_with(|| json_of(cluster.types(), &address));
         let schemas = &document["components"]["schemas"];
         assert_eq!(of_kind(schemas, info, &info.kind).len(), 1, "{}", info.kind);
         let lists = of_kind(schemas, info, &info.list_kind).len();
@@ -101,9 +101,9 @@ fn every_served_type_is_found_by_its_kind() {
 #[test]
 fn operations_are_those_of_discovery() {
     let cluster = cluster();
-    for (place, address) in places(cluster.types()).iter().filter(|(place, _)| place.ends_with("/v1")) {
+    for (path, address) in document_paths(cluster.types()).iter().filter(|(path, _)| path.ends_with("/v1")) {
         let document = json_of(cluster.types(), address);
-        let listed = windlass_model::discovery::answer(cluster.types(), &format!("/{place}"), None).unwrap();
+        let listed = windlass_model::discovery::answer(cluster.types(), &format!("/{path}"), None).unwrap();
         let listed: Value = serde_json::from_slice(&listed.body).unwrap();
         for resource in listed["resources"].as_array().unwrap() {
             let (name, part) = resource["name"].as_str().unwrap().split_once('/').map_or_else(
@@ -111,7 +111,7 @@ fn operations_are_those_of_discovery() {
                 |(name, part)| (name, Some(part)),
             );
             let scope = if resource["namespaced"] == true { "/namespaces/{namespace}" } else { "" };
-            let collection = format!("/{place}{scope}/{name}");
+            let collection = format!("/{path}{scope}/{name}");
             let object = part.map_or_else(
                 || format!("{collection}/{{name}}"),
                 |part| format!("{collection}/{{name}}/{part}"),
@@ -142,8 +142,8 @@ fn operations_have_names_of_their_own_and_all_parameters_of_their_path() {
         for (method, operation) in fields(item).iter().filter(|(name, _)| *name != "parameters") {
             assert!(names.insert(operation["operationId"].as_str().unwrap().to_owned()), "{method} {path}");
             let own = operation["parameters"].as_array().cloned().unwrap_or_default();
-            let placed = |place: &str| {
-                let all = shared.iter().chain(&own).filter(|parameter| parameter["in"] == place);
+            let named_in = |location: &str| {
+                let all = shared.iter().chain(&own).filter(|parameter| parameter["in"] == location);
                 all.map(|parameter| parameter["name"].as_str().unwrap().to_owned()).collect::<BTreeSet<_>>()
             };
             let wanted: BTreeSet<String> = path
@@ -151,9 +151,9 @@ fn operations_have_names_of_their_own_and_all_parameters_of_their_path() {
                 .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
                 .map(str::to_owned)
                 .collect();
-            assert_eq!(placed("path"), wanted, "{method} {path}");
+            assert_eq!(named_in("path"), wanted, "{method} {path}");
             assert_eq!(
-                placed("body").len(),
+                named_in("body").len(),
                 own.iter().filter(|parameter| parameter["in"] == "body").count()
             );
         }
@@ -305,28 +305,28 @@ fn version_2_leaves_out_what_it_cannot_say() {
 #[test]
 fn addresses_have_the_hash_of_their_document() {
     let cluster = cluster();
-    for (place, address) in places(cluster.types()) {
-        let plain = got(cluster.types(), &format!("/openapi/v3/{place}"), Some("application/json"));
+    for (path, address) in document_paths(cluster.types()) {
+        let plain = got(cluster.types(), &format!("/openapi/v3/{path}"), Some("application/json"));
         let named = got(cluster.types(), &address, Some("application/json, */*"));
         let tag = plain.etag.clone().unwrap();
-        assert_eq!(address, format!("/openapi/v3/{place}?hash={tag}"));
+        assert_eq!(address, format!("/openapi/v3/{path}?hash={tag}"));
         assert_eq!(named.body, plain.body);
-        assert!(named.headers.contains(&("Cache-Control", "public, immutable".to_owned())), "{place}");
-        let stale = got(cluster.types(), &format!("/openapi/v3/{place}?hash=OLD&timeout=32s"), None);
-        assert_eq!((stale.code, &stale.headers), (301, &vec![("Location", address)]), "{place}");
+        assert!(named.headers.contains(&("Cache-Control", "public, immutable".to_owned())), "{path}");
+        let stale = got(cluster.types(), &format!("/openapi/v3/{path}?hash=OLD&timeout=32s"), None);
+        assert_eq!((stale.code, &stale.headers), (301, &vec![("Location", address)]), "{path}");
     }
 }
 
 #[test]
 fn a_definition_changes_no_document_but_its_own() {
-    let before: BTreeSet<_> = places(Cluster::new().types()).into_iter().collect();
-    let after: BTreeSet<_> = places(cluster().types()).into_iter().collect();
+    let before: BTreeSet<_> = document_paths(Cluster::new().types()).into_iter().collect();
+    let after: BTreeSet<_> = document_paths(cluster().types()).into_iter().collect();
     assert!(before.is_subset(&after));
-    let new: Vec<&str> = after.difference(&before).map(|(place, _)| place.as_str()).collect();
+    let new: Vec<&str> = after.difference(&before).map(|(path, _)| path.as_str()).collect();
     assert_eq!(new, ["apis/example.com/v1", "apis/example.com/v2"]);
 
     let mut described = cluster();
-    let described_before = places(described.types());
+    let described_before = document_paths(described.types());
     let description = json!([{ "op": "add",
         "path": "/spec/versions/0/schema/openAPIV3Schema/description", "value": "A widget." }]);
     let patch = patch(
@@ -336,7 +336,7 @@ fn a_definition_changes_no_document_but_its_own() {
         description,
     );
     ok(&mut described, &patch);
-    let changed: Vec<String> = places(described.types())
+    let changed: Vec<String> = document_paths(described.types())
         .into_iter()
         .zip(described_before)
         .filter_map(|(after, before)| (after != before).then_some(after.0))
@@ -352,7 +352,7 @@ fn a_type_added_to_a_group_of_kubernetes_is_described() {
     extra.resource.group = "apps".to_owned();
     assert_eq!(extra.origin, Origin::Custom);
     types.insert(extra);
-    let (_, address) = places(&types).into_iter().find(|(place, _)| place == "apis/apps/v1").unwrap();
+    let (_, address) = document_paths(&types).into_iter().find(|(path, _)| path == "apis/apps/v1").unwrap();
     let document = json_of(&types, &address);
     assert!(document["paths"]["/apis/apps/v1/namespaces/{namespace}/widgets"].is_object());
 }
@@ -395,7 +395,7 @@ fn the_form_is_negotiated() {
 #[test]
 fn nothing_at_all_can_be_described() {
     let types = Types::empty();
-    let places: Vec<String> = places(&types).into_iter().map(|(place, _)| place).collect();
-    assert_eq!(places, ["api", "apis", "version"]);
+    let paths: Vec<String> = document_paths(&types).into_iter().map(|(path, _)| path).collect();
+    assert_eq!(paths, ["api", "apis", "version"]);
     assert_eq!(json_of(&types, "/openapi/v2")["swagger"], "2.0");
 }

@@ -2,7 +2,7 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::Value;
-use windlass_model::list::Shelf;
+use windlass_model::list::ListSource;
 use windlass_model::response::{List, items_omit_type, without_type};
 use windlass_model::selector::Filter;
 use windlass_model::{Key, TypeInfo, object};
@@ -12,7 +12,7 @@ use crate::store::{Snapshot, StoredObject};
 /// So large is a piece of a list: large enough for the network, small enough to hold many at a time.
 pub(crate) const PIECE_BYTES: usize = 128 * 1024;
 
-/// A snapshot as a shelf of texts.
+/// Lists the encoded texts of a snapshot.
 pub(crate) struct Texts<'a> {
     snapshot: &'a Snapshot,
     form: ServedForm,
@@ -102,7 +102,7 @@ impl Item {
     }
 }
 
-impl Shelf for Texts<'_> {
+impl ListSource for Texts<'_> {
     type Item = Item;
 
     fn version(&self, _group: &str, _plural: &str) -> u64 {

@@ -253,7 +253,7 @@ fn status_has_appliers_of_its_own() {
     config["status"] = json!({"ready": 2});
     let status = apply_with(Some(&new), &config, "you", 3, false, Some("status")).unwrap_err();
     assert!(status.message.ends_with("conflict with \"me\" with subresource \"status\": .status.ready"));
-    // Through the object itself, status is nobody's.
+    // Through the object itself, status has no owner.
     let new = apply(Some(&live), &config, "you", 3);
     assert!(new.is_err(), "replicas conflict");
     let new = force(Some(&live), &config, "you", 3);

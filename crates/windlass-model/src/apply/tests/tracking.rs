@@ -40,14 +40,14 @@ fn a_create_owns_all_but_what_the_server_sets() {
 }
 
 #[test]
-fn built_in_structs_are_nobodys() {
+fn built_in_structs_have_no_owner() {
     let mut info = web();
     info.origin = Origin::BuiltIn;
     let text = of(Shape::String);
     let by_value = Schema { default: Some(json!({})), ..object(&[("type", text.clone())]) };
     let metadata = object(&[("name", text.clone()), ("labels", map(text.clone()))]);
     let items = keyed(object(&[("name", text.clone())]), &["name"]);
-    // In Go a list that is never left out is null where nothing is said.
+    // In Go a list that is never left out is null if it is not set.
     let items = Schema { default: Some(Value::Null), ..items };
     let spec =
         object(&[("strategy", by_value), ("pointer", object(&[("type", text.clone())])), ("items", items)]);

@@ -97,13 +97,13 @@ fn answered(reviewer: Reviewer<'_>, user: &User, mut question: Value) -> Value {
     question
 }
 
-/// Roles know no selectors, but whoever sends one that cannot be read is told.
+/// Messages about selectors that cannot be parsed. Roles do not use selectors, so they are ignored.
 fn ignored_selectors(resource: &Value) -> Vec<String> {
     let raw = |field: &str| resource[field]["rawSelector"].as_str().unwrap_or_default();
     let field = FieldSelector::parse(raw("fieldSelector")).err().map(|_| "fieldSelector");
     let label = LabelSelector::parse(raw("labelSelector")).err().map(|_| "labelSelector");
-    let wrong = field.into_iter().chain(label);
-    wrong.map(|name| format!("spec.resourceAttributes.{name} ignored due to parse error")).collect()
+    let unreadable = field.into_iter().chain(label);
+    unreadable.map(|name| format!("spec.resourceAttributes.{name} ignored due to parse error")).collect()
 }
 
 fn subject(spec: &Value) -> User {

@@ -15,8 +15,8 @@ use crate::time::Timestamp;
 use crate::types::{TypeInfo, Types};
 use crate::verbs::read_question;
 
-/// Whose token it is and for which audiences, or what is wrong with it. Without wanted audiences, those of the
-/// server are meant.
+/// Verifies a token: the user and the audiences it is for, or why it is invalid. Without wanted audiences, those of
+/// the server are meant.
 pub type VerifyToken<'a> = &'a dyn Fn(&str, &[String]) -> Result<(User, Vec<String>), String>;
 
 /// Who asks, and who knows the answers.

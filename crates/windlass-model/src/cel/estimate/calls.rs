@@ -181,7 +181,7 @@ fn joined(target: &Estimated<'_>, rest: &[Estimated<'_>]) -> Size {
     rest.first().map_or(items, |separator| items.add(separator.size().multiply(separators)))
 }
 
-/// The size of a text in which one text takes the place of another.
+/// The size of a text in which one substring replaces another.
 fn replaced(size: Size, old: Size, new: Size) -> Size {
     // Between all characters, before and after them.
     let everywhere = |length: u64| (length.saturating_add(1), length);

@@ -1,6 +1,6 @@
 //! Conversions between types: `int`, `string`, `timestamp` and the rest, and `type`.
 
-use super::time::{self, Moment};
+use super::time::{self, CelTimestamp};
 use super::{Arguments, Outcome, Table};
 use crate::cel::error::EvalError;
 use crate::cel::value::Value;
@@ -45,7 +45,7 @@ fn int<'a>(call: &mut Arguments<'_, 'a>) -> Outcome<'a> {
         Value::Double(number) if *number > i64::MIN as f64 && *number < i64::MAX as f64 => *number as i64,
         Value::Double(_) => return Err(overflow()),
         Value::String(text) => text.parse().map_err(|_| failed(value, "int"))?,
-        Value::Timestamp(moment) => moment.unix_seconds(),
+        Value::Timestamp(timestamp) => timestamp.unix_seconds(),
         Value::Duration(nanos) => *nanos,
         _ => return Err(EvalError::no_overload()),
     }))
@@ -108,7 +108,7 @@ pub(super) fn show(value: &Value<'_>) -> Result<String, EvalError> {
         Value::Double(number) => show_double(*number),
         Value::Bytes(bytes) => String::from_utf8(bytes.to_vec())
             .map_err(|_| EvalError::failed("invalid UTF-8 in bytes, cannot convert to string"))?,
-        Value::Timestamp(moment) => moment.to_string(),
+        Value::Timestamp(timestamp) => timestamp.to_string(),
         Value::Duration(nanos) => time::show_duration(*nanos),
         Value::Type(name) => (*name).to_owned(),
         Value::Opaque(opaque) if opaque.type_name().starts_with("net.") => opaque.to_string(),
@@ -168,12 +168,11 @@ fn timestamp<'a>(call: &mut Arguments<'_, 'a>) -> Outcome<'a> {
     call.budget.charge(1)?;
     let value = call.get(0)?;
     Ok(Value::Timestamp(match value {
-        Value::Timestamp(moment) => *moment,
-        Value::Int(seconds) => {
-            Moment::from_unix_seconds(*seconds).ok_or_else(|| EvalError::failed("timestamp overflow"))?
-        }
+        Value::Timestamp(timestamp) => *timestamp,
+        Value::Int(seconds) => CelTimestamp::from_unix_seconds(*seconds)
+            .ok_or_else(|| EvalError::failed("timestamp overflow"))?,
         Value::String(text) => {
-            Moment::parse(text).ok_or_else(|| failed(value, "google.protobuf.Timestamp"))?
+            CelTimestamp::parse(text).ok_or_else(|| failed(value, "google.protobuf.Timestamp"))?
         }
         _ => return Err(EvalError::no_overload()),
     }))

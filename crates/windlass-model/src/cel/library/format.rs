@@ -1,6 +1,6 @@
 //! Named formats: `format.dns1123Label().validate(text)`.
 
-use super::time::Moment;
+use super::time::CelTimestamp;
 use super::url::Url;
 use super::{Arguments, Opaque, Outcome, Table};
 use crate::base64::Base64;
@@ -69,7 +69,7 @@ const FORMATS: &[NamedFormat] = &[
     NamedFormat {
         name: "date",
         pattern_size: 70,
-        problems: |text| unless(Moment::parse_date(text).is_some(), "invalid date"),
+        problems: |text| unless(CelTimestamp::parse_date(text).is_some(), "invalid date"),
     },
     NamedFormat {
         name: "datetime",
@@ -147,5 +147,5 @@ fn is_date_time(text: &str) -> bool {
         }
         None => rest,
     };
-    Moment::parse(&format!("{}T{clock}{}", date, zone.to_ascii_uppercase())).is_some()
+    CelTimestamp::parse(&format!("{}T{clock}{}", date, zone.to_ascii_uppercase())).is_some()
 }

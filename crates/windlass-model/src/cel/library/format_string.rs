@@ -283,7 +283,7 @@ fn write_value(
         Value::Bytes(_) if nested => format!("b{:?}", show(value)?),
         Value::Double(number) if nested && number.is_finite() => format!("{number:.DEFAULT_PRECISION$}"),
         Value::Double(number) if nested => format!("{:?}", show_double(*number)),
-        Value::Timestamp(moment) if nested => format!("timestamp(\"{moment}\")"),
+        Value::Timestamp(timestamp) if nested => format!("timestamp(\"{timestamp}\")"),
         Value::Duration(nanos) if nested => format!("duration(\"{}\")", time::show_duration(*nanos)),
         Value::Optional(_) | Value::Opaque(_) | Value::Message(_) if nested => {
             return Err(EvalError::failed(format!("no formatting function for {}", value.type_name())));

@@ -40,24 +40,24 @@ impl fmt::Display for Cidr {
 
 impl Cidr {
     fn parse(text: &str) -> Result<Self, String> {
-        let wrong = |reason: &str| {
+        let parse_error = |reason: &str| {
             let message = "network address parse error during conversion from string";
             format!("{message}: netip.ParsePrefix({text:?}): {reason}")
         };
-        let (address_text, bits_text) = text.rsplit_once('/').ok_or_else(|| wrong("no '/'"))?;
+        let (address_text, bits_text) = text.rsplit_once('/').ok_or_else(|| parse_error("no '/'"))?;
         if address_text.contains('%') {
-            return Err(wrong("IPv6 zones cannot be present in a prefix"));
+            return Err(parse_error("IPv6 zones cannot be present in a prefix"));
         }
-        let address = parse_address(address_text).map_err(|reason| wrong(&reason))?;
+        let address = parse_address(address_text).map_err(|reason| parse_error(&reason))?;
         let plain = !bits_text.is_empty()
             && bits_text.bytes().all(|byte| byte.is_ascii_digit())
             && (bits_text.len() == 1 || !bits_text.starts_with('0'));
         if !plain {
-            return Err(wrong(&format!("bad bits after slash: {bits_text:?}")));
+            return Err(parse_error(&format!("bad bits after slash: {bits_text:?}")));
         }
         let widest = if address.is_ipv4() { 32 } else { 128 };
         let bits = bits_text.parse::<u8>().ok().filter(|bits| *bits <= widest);
-        let bits = bits.ok_or_else(|| wrong("prefix length out of range"))?;
+        let bits = bits.ok_or_else(|| parse_error("prefix length out of range"))?;
         if is_mapped(address) {
             return Err(format!("IPv4-mapped IPv6 address {text:?} is not allowed"));
         }
@@ -92,14 +92,14 @@ fn is_mapped(address: IpAddr) -> bool {
 fn parse_address(text: &str) -> Result<IpAddr, String> {
     text.parse().map_err(|_| {
         let reason = match text.find(['.', ':', '%']).and_then(|index| text.get(index..=index)) {
-            Some(".") => wrong_v4(text),
+            Some(".") => invalid_v4(text),
             _ => "unable to parse IP",
         };
         format!("ParseAddr({text:?}): {reason}")
     })
 }
 
-fn wrong_v4(text: &str) -> &'static str {
+fn invalid_v4(text: &str) -> &'static str {
     let fields: Vec<&str> = text.split('.').collect();
     for field in &fields {
         if field.is_empty() {

@@ -44,7 +44,7 @@ struct Translator<'p> {
     out: String,
     /// Where the class began that we are in.
     class: Option<&'p str>,
-    /// The repetition right before this place, which no other may follow.
+    /// The repetition right before the current position. No other may follow it.
     repetition: Option<&'p str>,
 }
 
@@ -186,14 +186,14 @@ fn charge(call: &mut Arguments<'_, '_>) -> Result<(), EvalError> {
 
 /// The pattern, compiled unless it is a literal. Compiling counts: a short pattern with counted
 /// repetitions can take milliseconds.
-fn pattern(call: &mut Arguments<'_, '_>, wrong: fn(String) -> EvalError) -> Result<Arc<Regex>, EvalError> {
+fn pattern(call: &mut Arguments<'_, '_>, to_error: fn(String) -> EvalError) -> Result<Arc<Regex>, EvalError> {
     if let Some(regex) = call.regex {
         return Ok(regex.clone());
     }
     let text = call.text(1)?;
     let repetitions = text.matches('{').count().min(1) * 100_000;
     call.budget.work(1_000 + text.len() * 100 + repetitions)?;
-    compile(&text).map(Arc::new).map_err(wrong)
+    compile(&text).map(Arc::new).map_err(to_error)
 }
 
 fn matches<'a>(call: &mut Arguments<'_, 'a>) -> Outcome<'a> {

@@ -109,13 +109,13 @@ fn to_number(text: &str) -> Result<u64, String> {
     })
 }
 
-fn number(place: &str, text: &str) -> Result<u64, String> {
+fn number(part: &str, text: &str) -> Result<u64, String> {
     if !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(format!("Invalid character(s) found in {place} number {text:?}"));
+        return Err(format!("Invalid character(s) found in {part} number {text:?}"));
     }
     if has_leading_zero(text) {
-        let place = format!("{}{}", place[..1].to_uppercase(), &place[1..]);
-        return Err(format!("{place} number must not contain leading zeroes {text:?}"));
+        let part = format!("{}{}", part[..1].to_uppercase(), &part[1..]);
+        return Err(format!("{part} number must not contain leading zeroes {text:?}"));
     }
     to_number(text)
 }

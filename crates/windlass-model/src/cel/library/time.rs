@@ -29,12 +29,12 @@ const LAST_SECOND: i64 = 253_402_300_799;
 
 /// A point in time between the years 1 and 9999, and the offset it was written with.
 #[derive(Clone, Copy, Debug)]
-pub struct Moment {
+pub struct CelTimestamp {
     nanos: i128,
     offset_seconds: i64,
 }
 
-impl Moment {
+impl CelTimestamp {
     /// The given number of seconds after the Unix epoch; `None` outside the years 1 to 9999.
     pub fn from_unix_seconds(seconds: i64) -> Option<Self> {
         Self::from_nanos(i128::from(seconds) * NANOS, 0)
@@ -42,7 +42,7 @@ impl Moment {
 
     fn from_nanos(nanos: i128, offset_seconds: i64) -> Option<Self> {
         let second = i64::try_from(nanos.div_euclid(NANOS)).ok()?;
-        (FIRST_SECOND..=LAST_SECOND).contains(&second).then_some(Moment { nanos, offset_seconds })
+        (FIRST_SECOND..=LAST_SECOND).contains(&second).then_some(CelTimestamp { nanos, offset_seconds })
     }
 
     /// Whole seconds since the Unix epoch.
@@ -55,7 +55,7 @@ impl Moment {
         self.nanos
     }
 
-    /// This moment and a span of nanoseconds.
+    /// This time plus a number of nanoseconds.
     pub(in crate::cel) fn plus(self, nanos: i128) -> Result<Self, EvalError> {
         Self::from_nanos(self.nanos + nanos, self.offset_seconds)
             .ok_or_else(|| EvalError::failed("timestamp overflow"))
@@ -103,8 +103,8 @@ impl Moment {
     }
 }
 
-/// `2024-01-02T03:04:05.678Z`, with the offset that the moment was written with.
-impl fmt::Display for Moment {
+/// `2024-01-02T03:04:05.678Z`, with the offset that the time was written with.
+impl fmt::Display for CelTimestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (year, month, date, _, second) = self.civil(self.offset_seconds);
         write!(f, "{year:04}-{month:02}-{date:02}T")?;
@@ -280,11 +280,11 @@ fn zone_offset(call: &Arguments<'_, '_>) -> Result<i64, EvalError> {
     Ok(sign * (hour * 3_600 + minute * 60))
 }
 
-/// A part of a moment, worked out from year, month, date, day and second of the day.
+/// A part of a timestamp, computed from year, month, date, day and second of the day.
 fn part<'a>(call: &mut Arguments<'_, 'a>, read: fn((i64, i64, i64, i64, i64)) -> i64) -> Outcome<'a> {
     call.budget.charge(1)?;
-    let Value::Timestamp(moment) = call.get(0)? else { return Err(EvalError::no_overload()) };
-    Ok(Value::Int(read(moment.civil(zone_offset(call)?))))
+    let Value::Timestamp(timestamp) = call.get(0)? else { return Err(EvalError::no_overload()) };
+    Ok(Value::Int(read(timestamp.civil(zone_offset(call)?))))
 }
 
 fn full_year<'a>(call: &mut Arguments<'_, 'a>) -> Outcome<'a> {
@@ -314,7 +314,7 @@ fn day_of_year<'a>(call: &mut Arguments<'_, 'a>) -> Outcome<'a> {
 
 fn clock_part<'a>(
     call: &mut Arguments<'_, 'a>,
-    of_moment: fn((i64, i64, i64, i64, i64)) -> i64,
+    of_timestamp: fn((i64, i64, i64, i64, i64)) -> i64,
     nanos_per_unit: i64,
 ) -> Outcome<'a> {
     if let Value::Duration(nanos) = call.get(0)? {
@@ -322,7 +322,7 @@ fn clock_part<'a>(
         call.budget.charge(1)?;
         return Ok(Value::Int(nanos / nanos_per_unit));
     }
-    part(call, of_moment)
+    part(call, of_timestamp)
 }
 
 fn hours<'a>(call: &mut Arguments<'_, 'a>) -> Outcome<'a> {
@@ -338,8 +338,8 @@ fn seconds<'a>(call: &mut Arguments<'_, 'a>) -> Outcome<'a> {
 }
 
 fn milliseconds<'a>(call: &mut Arguments<'_, 'a>) -> Outcome<'a> {
-    if let Value::Timestamp(moment) = call.get(0)? {
-        let nanos = moment.nanos.rem_euclid(NANOS);
+    if let Value::Timestamp(timestamp) = call.get(0)? {
+        let nanos = timestamp.nanos.rem_euclid(NANOS);
         call.budget.charge(1)?;
         zone_offset(call)?;
         return Ok(Value::Int((nanos / 1_000_000) as i64));
@@ -378,7 +378,7 @@ mod tests {
             ("2024-01-02", None),
         ] {
             assert_eq!(
-                Moment::parse_lenient(text).map(|moment| moment.to_string()).as_deref(),
+                CelTimestamp::parse_lenient(text).map(|timestamp| timestamp.to_string()).as_deref(),
                 shown,
                 "{text}"
             );

@@ -28,9 +28,9 @@ pub struct Url {
     query: String,
 }
 
-/// Where an escape stands; it decides which bytes may be escaped.
+/// The part of a URL in which an escape stands. It decides which bytes may be escaped.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Component {
     Path,
     Host,
     Zone,
@@ -41,11 +41,11 @@ enum Place {
 impl Url {
     /// An absolute URL or an absolute path. The error is worded as Go words it.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let wrong = |reason: String| format!("parse {text:?}: {reason}");
+        let parse_error = |reason: String| format!("parse {text:?}: {reason}");
         // Kubernetes checks the text as a request URI, in which `#` starts no fragment.
-        Self::parse_as(text, true).map_err(wrong)?;
+        Self::parse_as(text, true).map_err(parse_error)?;
         let without_fragment = text.split_once('#').map_or(text, |(before, _)| before);
-        Self::parse_as(without_fragment, false).map_err(wrong)
+        Self::parse_as(without_fragment, false).map_err(parse_error)
     }
 
     /// A request URI that starts with two slashes is a path; elsewhere a host follows them.
@@ -123,7 +123,7 @@ fn parse_authority(authority: &str) -> Result<String, String> {
         if !user.bytes().all(valid) {
             return Err("net/url: invalid userinfo".to_owned());
         }
-        unescape(user, Place::User)?;
+        unescape(user, Component::User)?;
     }
     Ok(host)
 }
@@ -137,7 +137,7 @@ fn parse_host(host: &str) -> Result<String, String> {
     if let Some(colon) = host.rfind(':') {
         check_port(&host[colon..])?;
     }
-    unescape(host, Place::Host)
+    unescape(host, Component::Host)
 }
 
 fn parse_ip_literal(host: &str) -> Result<String, String> {
@@ -145,8 +145,8 @@ fn parse_ip_literal(host: &str) -> Result<String, String> {
     check_port(&host[end + 1..])?;
     let inner = &host[1..end];
     let (address, zone) = inner.split_at(inner.find("%25").unwrap_or(inner.len()));
-    let address = unescape(address, Place::Host)?;
-    let zone = unescape(zone, Place::Zone)?;
+    let address = unescape(address, Component::Host)?;
+    let zone = unescape(zone, Component::Zone)?;
     if address.parse::<std::net::Ipv6Addr>().is_err() {
         return Err(format!("invalid host: ParseAddr({:?}): unable to parse IP", format!("{address}{zone}")));
     }
@@ -169,8 +169,8 @@ fn split_port(host: &str) -> (&str, &str) {
     }
 }
 
-/// Escapes resolved, refusing those that the place does not allow.
-fn unescape(text: &str, place: Place) -> Result<String, String> {
+/// Resolves escapes, and refuses those that the component does not allow.
+fn unescape(text: &str, component: Component) -> Result<String, String> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
     let mut index = 0;
@@ -185,9 +185,9 @@ fn unescape(text: &str, place: Place) -> Result<String, String> {
                     .and_then(|digits| u8::from_str_radix(digits, 16).ok())
                     .ok_or_else(|| format!("invalid URL escape {shown:?}"))?;
                 // A host may escape only bytes beyond ASCII, and in a zone the percent sign.
-                let forbidden = match place {
-                    Place::Host => code < 0x80,
-                    Place::Zone => code != b'%' && code != b' ' && needs_escape(code, Place::Host),
+                let forbidden = match component {
+                    Component::Host => code < 0x80,
+                    Component::Zone => code != b'%' && code != b' ' && needs_escape(code, Component::Host),
                     _ => false,
                 };
                 if forbidden {
@@ -197,10 +197,10 @@ fn unescape(text: &str, place: Place) -> Result<String, String> {
                 index += 3;
                 continue;
             }
-            b'+' if place == Place::Query => out.push(b' '),
-            byte if matches!(place, Place::Host | Place::Zone)
+            b'+' if component == Component::Query => out.push(b' '),
+            byte if matches!(component, Component::Host | Component::Zone)
                 && byte.is_ascii()
-                && needs_escape(*byte, place) =>
+                && needs_escape(*byte, component) =>
             {
                 return Err(format!("invalid character {:?} in host name", char::from(*byte).to_string()));
             }
@@ -211,26 +211,26 @@ fn unescape(text: &str, place: Place) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
-fn needs_escape(byte: u8, place: Place) -> bool {
+fn needs_escape(byte: u8, component: Component) -> bool {
     if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
         return false;
     }
-    match place {
-        Place::Host | Place::Zone => !b"!$&'()*+,;=:[]<>\"".contains(&byte),
+    match component {
+        Component::Host | Component::Zone => !b"!$&'()*+,;=:[]<>\"".contains(&byte),
         _ => !b"$&+,/:;=@".contains(&byte),
     }
 }
 
 /// The path as it is written if that is a valid escaping, else escaped.
 fn escape_path(path: &str) -> Result<String, String> {
-    unescape(path, Place::Path)?;
-    let valid = |byte: u8| b"!$&'()*+,;=:@[]%".contains(&byte) || !needs_escape(byte, Place::Path);
+    unescape(path, Component::Path)?;
+    let valid = |byte: u8| b"!$&'()*+,;=:@[]%".contains(&byte) || !needs_escape(byte, Component::Path);
     if path.bytes().all(valid) {
         return Ok(path.to_owned());
     }
     let mut escaped = String::with_capacity(path.len());
     for byte in unescape_bytes(path) {
-        if needs_escape(byte, Place::Path) {
+        if needs_escape(byte, Component::Path) {
             escaped.push_str(&format!("%{byte:02X}"));
         } else {
             escaped.push(char::from(byte));
@@ -309,7 +309,7 @@ fn query<'a>(call: &mut Arguments<'_, 'a>) -> Outcome<'a> {
     // A pair with a semicolon or a broken escape is dropped, as Go does.
     for pair in url.query.split('&').filter(|pair| !pair.is_empty() && !pair.contains(';')) {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-        if let (Ok(key), Ok(value)) = (unescape(key, Place::Query), unescape(value, Place::Query)) {
+        if let (Ok(key), Ok(value)) = (unescape(key, Component::Query), unescape(value, Component::Query)) {
             call.budget.work(pair.len() + size_of::<Value<'_>>())?;
             found.entry(key).or_default().push(Value::text(value));
         }

@@ -39,12 +39,12 @@ impl<'a> Checker<'a> {
         Checker { base }
     }
 
-    /// What is wrong with a value that has no history.
+    /// Errors in a value that has no history.
     pub(in crate::schema) fn check_new(&self, schema: &Schema, value: &Value) -> Vec<FieldError> {
         unique(self.check(schema, value, "", None).errors)
     }
 
-    /// What is wrong with a value, but for what was wrong before.
+    /// Errors in a value, except those that its unchanged parts had before.
     pub(super) fn check_update(&self, correlated: &Correlated<'_>) -> Vec<FieldError> {
         unique(self.check_ratcheted(correlated.schema, correlated.new, "", Some(correlated)).errors)
     }
@@ -154,7 +154,7 @@ impl<'a> Checker<'a> {
                 _ => format!("{name}.{key}"),
             };
             let Some(below) = schema.child(key) else { continue };
-            // Both objects have been converted to the same version, so these tell nothing of a change.
+            // Both objects have been converted to the same version, so these do not indicate a change.
             let visible = !(name == "kind" || name == "apiVersion");
             let correlated = correlated.filter(|_| visible).and_then(|correlated| correlated.key(key));
             findings.merge(self.check_ratcheted(below, value, &name, correlated.as_ref()));

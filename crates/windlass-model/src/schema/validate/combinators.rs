@@ -14,7 +14,7 @@ pub(super) fn check(
     name: &str,
     findings: &mut Findings,
 ) {
-    // An unchanged part is tolerated only where the structure says that it is wrong, not where logic does.
+    // An unchanged part is tolerated only where the structure makes it invalid, not where logic does.
     let run = |schema: &Schema| checker.check(schema, value, name, None);
     let complain = |text: String| FieldError::invalid(checker.base, "", format!("{} {text}", quoted(name)));
     any_of(&limits.any_of, &run, &complain, findings);

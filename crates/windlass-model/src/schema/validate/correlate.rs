@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::schema::{ListKind, Schema, Shape};
 
-/// A new value, the old value in its place, and the schema of both.
+/// A new value, the old value at the same path, and the schema of both.
 #[derive(Clone, Debug)]
 pub(super) struct Correlated<'a> {
     pub(super) schema: &'a Schema,
@@ -39,7 +39,7 @@ impl<'a> Correlated<'a> {
         Some(Correlated::root(items, new, old))
     }
 
-    /// Whether nothing has changed. Items of lists with keys may have changed places.
+    /// Whether nothing has changed. Items of lists with keys may have been reordered.
     pub(super) fn equal(&self) -> bool {
         *self.equal.get_or_init(|| match (self.new, self.old) {
             (Value::Object(new), Value::Object(old)) => {

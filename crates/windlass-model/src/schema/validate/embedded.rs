@@ -7,7 +7,7 @@ use crate::metadata::names;
 use crate::schema::Schema;
 use crate::schema::object_meta;
 
-/// What is wrong with apiVersion, kind and metadata of the resources embedded in a value.
+/// Validates apiVersion, kind and metadata of the resources embedded in a value.
 pub(in crate::schema) fn check(schema: &Schema, value: &Value, path: &FieldPath) -> Vec<FieldError> {
     let mut errors = Vec::new();
     walk(schema, value, path, &mut errors);

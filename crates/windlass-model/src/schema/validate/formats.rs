@@ -58,7 +58,7 @@ pub(super) fn known(schema: &Schema) -> Option<&str> {
     schema.constraints.as_deref()?.format.as_deref().filter(|format| find(format).is_some())
 }
 
-/// The formats of strings in an `openAPIV3Schema` that nobody checks; Kubernetes warns about them.
+/// The formats of strings in an `openAPIV3Schema` that are not checked; Kubernetes warns about them.
 pub fn unknown_formats(open_api: &Value) -> Vec<String> {
     let mut unknown = Vec::new();
     collect_unknown(open_api, &mut unknown);

@@ -18,7 +18,7 @@ use crate::field::{FieldError, FieldErrorKind, FieldPath};
 use checker::Checker;
 use correlate::Correlated;
 
-/// What is wrong with a new object, or with a change of an old one. Errors stand below `path`.
+/// Validates a new object, or a change of an old one. Errors have paths below `path`.
 ///
 /// Of a change, an invalid part that has not changed is tolerated. Rules are checked only if the object
 /// is sound otherwise.
@@ -34,8 +34,8 @@ pub fn validate(schema: &Schema, new: &Value, old: Option<&Value>, path: &FieldP
     errors
 }
 
-/// What is wrong with a change that went through the status subresource: of the shape only status is
-/// checked, of lists and rules the whole object.
+/// Validates a change that went through the status subresource. The shape is checked in status only, lists and
+/// rules in the whole object.
 pub fn validate_status(schema: &Schema, new: &Value, old: &Value) -> Vec<FieldError> {
     let root = FieldPath::root();
     let path = root.child("status");

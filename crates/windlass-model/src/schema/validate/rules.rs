@@ -56,9 +56,9 @@ pub(in crate::schema) fn with_meta_fields(schema: &Schema) -> Schema {
 struct History<'a, 'b> {
     /// The value that `oldSelf` names.
     old: Option<&'a Value>,
-    /// The old value, if it can be told which it was.
+    /// The old value, if it can be correlated with the new one.
     current: Option<&'b Correlated<'a>>,
-    /// The nearest value around of which that can be told, where there is no `current`.
+    /// The nearest enclosing value that can be correlated, where there is no `current`.
     parent: Option<&'b Correlated<'a>>,
 }
 
@@ -115,7 +115,7 @@ impl Runner {
                 },
             };
             let old = history.old.and_then(|old| old.get(key));
-            // Both objects have been converted to the same version, so these tell nothing of a change.
+            // Both objects have been converted to the same version, so these do not indicate a change.
             let hidden = is_root && (key == "apiVersion" || key == "kind");
             let current = history.current.filter(|_| !hidden).and_then(|current| current.key(key));
             let parent = if hidden { None } else { history.current.or(history.parent) };

@@ -7,7 +7,7 @@ use super::formats;
 use crate::field::{FieldError, quoted};
 use crate::schema::{Schema, Shape};
 
-/// Beyond this, numbers with a fraction cannot be told from integers.
+/// Beyond this, floating-point numbers cannot be distinguished from integers.
 const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 
 /// Checks the type, and counts it if it matches.

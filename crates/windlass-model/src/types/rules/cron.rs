@@ -48,7 +48,7 @@ pub(super) fn check_schedule(errors: &mut Errors, path: &FieldPath, spec: &Value
     }
 }
 
-/// What is wrong with a schedule.
+/// Validates a schedule.
 fn parse(schedule: &str) -> Result<(), String> {
     let schedule = match schedule.strip_prefix("TZ=").or_else(|| schedule.strip_prefix("CRON_TZ=")) {
         Some(rest) => rest.split_once(' ').map_or("", |(_, rest)| rest.trim()),

@@ -61,7 +61,7 @@ pub(super) fn check_new_event(errors: &mut Errors, event: &Value, old: Option<&V
     }
 }
 
-/// What does not change, and the name under which that is told.
+/// Immutable fields, and the names under which errors report them.
 const UNCHANGING: &[(&str, &str)] = &[
     ("regarding", "involvedObject"),
     ("reason", "reason"),

@@ -166,7 +166,7 @@ pub(super) fn check_endpoint_slice(errors: &mut Errors, new: &Value, old: Option
     }
 }
 
-/// The rules of Endpoints; what is wrong in subsets that do not change is nobody's fault.
+/// Validates the subsets of Endpoints. Unchanged subsets are not checked again.
 pub(super) fn check_subsets(errors: &mut Errors, new: &Value, old: Option<&Value>) {
     if old.is_some_and(|old| old["subsets"] == new["subsets"]) {
         return;

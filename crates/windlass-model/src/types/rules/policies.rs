@@ -77,8 +77,8 @@ pub(super) fn check_bound(errors: &mut Errors, binding: &Value) {
     match text(&spec["policyName"]) {
         "" => errors.push(FieldError::required(&path.child("policyName"), "")),
         name => {
-            let wrong = names::subdomain_name(name, false);
-            invalid_all(errors, &path.child("policyName"), &spec["policyName"], wrong);
+            let violations = names::subdomain_name(name, false);
+            invalid_all(errors, &path.child("policyName"), &spec["policyName"], violations);
         }
     }
     if spec["paramRef"].is_object() {
@@ -108,9 +108,9 @@ pub(super) fn check_param_kind(errors: &mut Errors, path: &FieldPath, kind: &Val
     match text(&kind["kind"]) {
         "" => errors.push(FieldError::required(&path.child("kind"), "")),
         name => {
-            let wrong = names::is_dns1035_label(&name.to_lowercase());
+            let violations = names::is_dns1035_label(&name.to_lowercase());
             let but = "may have mixed case, but should otherwise match: ";
-            joined(errors, &path.child("kind"), name, but, &wrong);
+            joined(errors, &path.child("kind"), name, but, &violations);
         }
     }
 }
@@ -123,10 +123,10 @@ fn check_version(errors: &mut Errors, path: &FieldPath, given: &str, version: &s
     joined(errors, path, version, "", &names::is_dns1035_label(version));
 }
 
-/// One error for everything that is wrong with a value.
-fn joined(errors: &mut Errors, path: &FieldPath, value: &str, before: &str, wrong: &[String]) {
-    if !wrong.is_empty() {
-        errors.push(FieldError::invalid(path, value, format!("{before}{}", wrong.join(","))));
+/// Adds one error for all violations of a value.
+fn joined(errors: &mut Errors, path: &FieldPath, value: &str, before: &str, violations: &[String]) {
+    if !violations.is_empty() {
+        errors.push(FieldError::invalid(path, value, format!("{before}{}", violations.join(","))));
     }
 }
 
@@ -314,8 +314,8 @@ pub(super) fn check_variables(
             errors.push(FieldError::required(&path.child("expression"), "expression is not specified"));
             continue;
         }
-        let wrong = variables.declare(name, source).err();
-        errors.extend(wrong.map(|detail| FieldError::invalid(&path.child("expression"), source, detail)));
+        let error = variables.declare(name, source).err();
+        errors.extend(error.map(|detail| FieldError::invalid(&path.child("expression"), source, detail)));
     }
 }
 
@@ -368,8 +368,8 @@ fn check_annotations(
                 errors.push(FieldError::required(&at, detail));
             }
             trimmed => {
-                let wrong = compile(trimmed, Purpose::Annotation, variables).err();
-                errors.extend(wrong.map(|detail| FieldError::invalid(&at, source, detail)));
+                let error = compile(trimmed, Purpose::Annotation, variables).err();
+                errors.extend(error.map(|detail| FieldError::invalid(&at, source, detail)));
             }
         }
         if !seen.insert(key) {
@@ -385,8 +385,8 @@ pub(super) fn check_expression(
     purpose: Purpose,
     variables: &Variables,
 ) {
-    let wrong = compile(source, purpose, variables).err();
-    errors.extend(wrong.map(|detail| FieldError::invalid(path, source, detail)));
+    let error = compile(source, purpose, variables).err();
+    errors.extend(error.map(|detail| FieldError::invalid(path, source, detail)));
 }
 
 fn is_identifier(name: &str) -> bool {

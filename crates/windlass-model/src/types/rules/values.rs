@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::field::{FieldError, FieldPath};
 use crate::metadata::names;
 
-/// What is wrong with an object.
+/// The errors in an object.
 pub(super) type Errors = Vec<FieldError>;
 
 /// A string; anything else is the empty string, as in Go.

@@ -77,7 +77,7 @@ fn a_pod_whose_labels_change_is_released_and_replaced() {
 }
 
 #[test]
-fn what_the_controllers_made_is_told_apart_from_what_they_only_serve() {
+fn objects_made_by_controllers_are_distinguished_from_those_they_serve() {
     let mut cluster = ready_cluster();
     let mut set = stateful_set("db", 1);
     set["spec"]["volumeClaimTemplates"] = json!([volumes::claim("data")]);

@@ -1,4 +1,4 @@
-//! Where a list takes its items from, which need not be objects.
+//! The source of the items of a list, which need not be objects.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use serde_json::Value;
 use crate::selector::Filter;
 use crate::store::{Key, Store};
 
-/// Items in key order: objects, or what stands for them, such as their encoded text.
+/// A source of list items in key order: objects, or what represents them, such as their encoded text.
 ///
-/// Every [`Store`] is a shelf of its objects. A server that keeps text lists it without reading it.
-pub trait Shelf {
+/// Every [`Store`] is a source of its objects. A server that stores encoded text lists it without decoding it.
+pub trait ListSource {
     /// What a list is made of.
     type Item;
 
@@ -29,7 +29,7 @@ pub trait Shelf {
         after: Option<&Key>,
     ) -> Box<dyn Iterator<Item = (Key, Self::Item)> + 'a>;
 
-    /// How many items follow a key. A shelf that can tell without fetching them should.
+    /// Number of items after a key. Override it where items can be counted without fetching them.
     fn count_after(&self, group: &str, plural: &str, namespace: Option<&str>, after: &Key) -> u64 {
         self.items(group, plural, namespace, Some(after)).count() as u64
     }
@@ -38,7 +38,7 @@ pub trait Shelf {
     fn selected(&self, filter: &Filter, key: &Key, item: Self::Item) -> Option<Self::Item>;
 }
 
-impl<S: Store + ?Sized> Shelf for S {
+impl<S: Store + ?Sized> ListSource for S {
     type Item = Arc<Value>;
 
     fn version(&self, group: &str, plural: &str) -> u64 {

@@ -1,4 +1,4 @@
-//! How server-side apply sees a schema: each place is a scalar, a map or a list, atomic or not.
+//! How server-side apply sees a schema: each node is a scalar, a map or a list, atomic or not.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -10,17 +10,19 @@ use super::path_element::PathElement;
 use crate::schema::{ListKind, Schema, Shape};
 use crate::types::{Origin, TypeInfo};
 
-/// A schema at some place, with what it inherits from the places above.
+/// A reference to a node of a schema, with what it inherits from the nodes above.
+///
+/// Named after the `TypeRef` of structured-merge-diff.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place<'a> {
+pub(super) struct TypeRef<'a> {
     pub(super) schema: &'a Schema,
-    /// A place above preserves unknown fields, so this one has no undeclared fields either.
+    /// A node above preserves unknown fields, so this one has no undeclared fields either.
     tolerant: bool,
     /// The schema leaves out what all objects have.
     is_object: bool,
 }
 
-/// What a value is at a place.
+/// What a value is at a node.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Form<'a> {
     Scalar,
@@ -28,17 +30,17 @@ pub(super) enum Form<'a> {
     List(Items<'a>),
 }
 
-/// How the items of a list are told apart.
+/// The type of the items of a list, and how they are identified.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Items<'a> {
-    pub(super) place: Place<'a>,
+    pub(super) type_ref: TypeRef<'a>,
     pub(super) kind: &'a ListKind,
 }
 
 /// A field of a map.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Field<'a> {
-    pub(super) place: Place<'a>,
+    pub(super) type_ref: TypeRef<'a>,
     /// The schema names the field, so owning it says nothing that owning its content does not say.
     pub(super) named: bool,
     /// The schema allows the field.
@@ -49,23 +51,23 @@ pub(super) struct Field<'a> {
 static DEDUCED: LazyLock<Schema> = LazyLock::new(Schema::default);
 static ATOMIC: ListKind = ListKind::Atomic;
 
-impl<'a> Place<'a> {
-    /// The place of whole objects of a type. Those of custom types have the metadata that all objects have.
+impl<'a> TypeRef<'a> {
+    /// The type of whole objects. Those of custom types have the metadata that all objects have.
     pub(super) fn of_objects(info: &'a TypeInfo) -> Self {
-        Place { is_object: info.origin == Origin::Custom, ..Place::root(&info.schema) }
+        TypeRef { is_object: info.origin == Origin::Custom, ..TypeRef::root(&info.schema) }
     }
 
-    /// The place of a whole value.
+    /// The type of a whole value.
     pub(super) fn root(schema: &'a Schema) -> Self {
-        Place { schema, tolerant: false, is_object: schema.embedded_resource }
+        TypeRef { schema, tolerant: false, is_object: schema.embedded_resource }
     }
 
     fn deduced() -> Self {
-        Place { tolerant: true, ..Place::root(&DEDUCED) }
+        TypeRef { tolerant: true, ..TypeRef::root(&DEDUCED) }
     }
 
     fn below(self, schema: &'a Schema) -> Self {
-        Place { tolerant: self.tolerant || self.schema.preserve_unknown, ..Place::root(schema) }
+        TypeRef { tolerant: self.tolerant || self.schema.preserve_unknown, ..TypeRef::root(schema) }
     }
 
     /// What a value is here. Where anything may stand, the value decides.
@@ -74,7 +76,7 @@ impl<'a> Place<'a> {
             Shape::Any if self.schema.is_raw() => Form::Scalar,
             Shape::Any => match value {
                 Some(Value::Bool(_) | Value::Number(_) | Value::String(_)) => Form::Scalar,
-                Some(Value::Array(_)) => Form::List(Items { place: Place::deduced(), kind: &ATOMIC }),
+                Some(Value::Array(_)) => Form::List(Items { type_ref: TypeRef::deduced(), kind: &ATOMIC }),
                 // Null fits everything; it is taken for a map without fields.
                 Some(Value::Object(_) | Value::Null) | None => Form::Map { atomic: false },
             },
@@ -82,16 +84,16 @@ impl<'a> Place<'a> {
                 Form::Scalar
             }
             Shape::Object { atomic, .. } | Shape::Map { atomic, .. } => Form::Map { atomic: *atomic },
-            Shape::List { items, kind } => Form::List(Items { place: self.below(items), kind }),
+            Shape::List { items, kind } => Form::List(Items { type_ref: self.below(items), kind }),
         }
     }
 
-    /// The place of a field of the map that stands here.
+    /// The type of a field of the map at this node.
     pub(super) fn field(self, name: &str) -> Field<'a> {
         match &self.schema.shape {
             Shape::Object { fields, .. } => self.object_field(fields, name),
-            Shape::Map { values, .. } => Field { place: self.below(values), named: false, declared: true },
-            _ => Field { place: Place::deduced(), named: false, declared: true },
+            Shape::Map { values, .. } => Field { type_ref: self.below(values), named: false, declared: true },
+            _ => Field { type_ref: TypeRef::deduced(), named: false, declared: true },
         }
     }
 
@@ -99,24 +101,24 @@ impl<'a> Place<'a> {
         if self.is_object
             && let Some(schema) = object_meta::field_of_any_object(name)
         {
-            return Field { place: Place::root(schema), named: true, declared: true };
+            return Field { type_ref: TypeRef::root(schema), named: true, declared: true };
         }
         if let Some(schema) = fields.get(name) {
-            return Field { place: self.below(schema), named: true, declared: true };
+            return Field { type_ref: self.below(schema), named: true, declared: true };
         }
         let free_form = fields.is_empty() && !self.is_object;
         let declared = free_form || self.tolerant || self.schema.preserve_unknown;
-        Field { place: Place::deduced(), named: false, declared }
+        Field { type_ref: TypeRef::deduced(), named: false, declared }
     }
 
-    /// The place that a step leads to, and whether the schema names it; `None` if it leads nowhere.
+    /// The type that a step leads to, and whether the schema names it; `None` if it leads nowhere.
     pub(super) fn step(self, element: &PathElement) -> Option<Field<'a>> {
         match (element, &self.schema.shape) {
             (PathElement::Field(name), Shape::Any | Shape::Object { .. } | Shape::Map { .. }) => {
                 Some(self.field(name))
             }
             (PathElement::Key(_), Shape::List { items, .. }) => {
-                Some(Field { place: self.below(items), named: false, declared: true })
+                Some(Field { type_ref: self.below(items), named: false, declared: true })
             }
             _ => None,
         }
@@ -129,7 +131,7 @@ impl Items<'_> {
         *self.kind == ListKind::Atomic
     }
 
-    /// The path element of an item of a list whose items are told apart, or why it has none.
+    /// The path element of an item of an associative list, or why it has none.
     pub(super) fn element(&self, item: &Value) -> Result<PathElement, String> {
         match self.kind {
             ListKind::Atomic => Err("invalid indexing of non-associative list".to_owned()),
@@ -171,7 +173,7 @@ impl Items<'_> {
 
     /// What an absent key stands for: `protocol` of a port is TCP.
     fn key_default(&self, key: &str) -> Option<&Value> {
-        match &self.place.schema.shape {
+        match &self.type_ref.schema.shape {
             Shape::Object { fields, .. } => fields.get(key)?.default.as_ref(),
             _ => None,
         }
