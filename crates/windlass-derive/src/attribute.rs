@@ -18,7 +18,7 @@ const KEYS: [&str; 5] = ["initial", "condition", "when_true", "when_false", "nex
 pub(crate) struct State {
     /// The variant.
     pub(crate) ident: Ident,
-    /// Where it is said to be the initial state.
+    /// The span of `initial`, if it is the initial state.
     pub(crate) initial: Option<Span>,
     /// Its condition, if it has one.
     pub(crate) condition: Option<Condition>,
@@ -51,7 +51,7 @@ struct Keys {
 }
 
 impl State {
-    /// Reads a variant. What is wrong with it goes to `errors`, the rest is kept.
+    /// Reads a variant. Mistakes go to `errors`, the rest is kept.
     pub(crate) fn read(variant: &Variant, errors: &mut Errors) -> Self {
         let ident = variant.ident.clone();
         let mut keys = Keys::default();
@@ -96,7 +96,7 @@ fn is_state(attribute: &Attribute) -> bool {
 
 impl Keys {
     fn read(&mut self, attribute: &Attribute, errors: &mut Errors) {
-        // Only broken syntax ends the reading; whatever else is wrong is noted and passed over.
+        // Only broken syntax ends the reading; other mistakes are recorded and skipped.
         if let Err(error) = attribute.parse_nested_meta(|meta| self.read_key(&meta, errors)) {
             self.half_read = true;
             errors.add(error);

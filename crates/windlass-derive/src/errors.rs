@@ -9,7 +9,7 @@ use proc_macro2::Span;
 pub(crate) struct Errors(Option<syn::Error>);
 
 impl Errors {
-    /// Adds a mistake with the place it is at.
+    /// Adds a mistake with its span.
     pub(crate) fn at(&mut self, span: Span, message: impl Display) {
         self.add(syn::Error::new(span, message));
     }
@@ -22,7 +22,7 @@ impl Errors {
         }
     }
 
-    /// The value, if nothing was wrong.
+    /// The value, if there were no mistakes.
     pub(crate) fn finish<T>(self, value: T) -> syn::Result<T> {
         match self.0 {
             Some(error) => Err(error),

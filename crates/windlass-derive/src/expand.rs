@@ -18,7 +18,7 @@ pub(crate) fn expand_or_explain(input: &DeriveInput) -> TokenStream {
     })
 }
 
-/// The implementation, or all that is wrong with the enum.
+/// The implementation, or all mistakes in the enum.
 pub(crate) fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
     let data = enum_of(input)?;
     let mut errors = Errors::default();
@@ -62,7 +62,7 @@ fn implementation(input: &DeriveInput, states: &[State], graph: &Graph) -> Token
     let infos = states.iter().zip(graph.next()).map(|(state, next)| state_info(state, &next));
     let initial = states.iter().find(|state| state.initial.is_some()).map(|state| &state.ident);
     let variants = states.iter().map(|state| &state.ident);
-    let places = 0..states.len();
+    let indexes = 0..states.len();
     quote! {
         #[automatically_derived]
         impl ::windlass::States for #name {
@@ -74,7 +74,7 @@ fn implementation(input: &DeriveInput, states: &[State], graph: &Graph) -> Token
 
             fn index(&self) -> usize {
                 match self {
-                    #(Self::#variants { .. } => #places,)*
+                    #(Self::#variants { .. } => #indexes,)*
                 }
             }
         }
@@ -105,7 +105,7 @@ fn state_info(state: &State, next: &[usize]) -> TokenStream {
 /// An empty implementation, so that the compiler does not also complain wherever the enum is used.
 fn stand_in(input: &DeriveInput) -> TokenStream {
     let name = &input.ident;
-    // Nobody can name the states of a generic type, and its parameters may not be `'static`.
+    // The states of a generic type cannot be named, and its parameters may not be `'static`.
     if !input.generics.params.is_empty() {
         return TokenStream::new();
     }

@@ -7,7 +7,7 @@ use crate::attribute::State;
 use crate::errors::Errors;
 use crate::nearest::suggestion;
 
-/// States by their place in the enum, with the edges between them.
+/// States by their index in the enum, with the edges between them.
 pub(crate) struct Graph<'a> {
     states: &'a [State],
     edges: Vec<Vec<Edge>>,
@@ -42,13 +42,13 @@ impl<'a> Graph<'a> {
         graph
     }
 
-    /// The states that may follow each state, by their place.
+    /// The states that may follow each state, by index.
     pub(crate) fn next(&self) -> impl Iterator<Item = Vec<usize>> {
         self.edges.iter().map(|edges| edges.iter().map(|edge| edge.to).collect())
     }
 
     fn initial(&self) -> impl Iterator<Item = (usize, &State, Span)> {
-        self.states.iter().enumerate().filter_map(|(place, state)| Some((place, state, state.initial?)))
+        self.states.iter().enumerate().filter_map(|(index, state)| Some((index, state, state.initial?)))
     }
 
     fn check_has_initial(&self, enumeration: &Ident, errors: &mut Errors) {
@@ -77,8 +77,8 @@ impl<'a> Graph<'a> {
     fn check_conditions(&self, errors: &mut Errors) {
         let with_condition: Vec<_> =
             self.states.iter().filter_map(|state| Some((state, &state.condition.as_ref()?.kind))).collect();
-        for (place, (state, kind)) in with_condition.iter().enumerate() {
-            let earlier = with_condition.iter().take(place).find(|(_, other)| other.value() == kind.value());
+        for (index, (state, kind)) in with_condition.iter().enumerate() {
+            let earlier = with_condition.iter().take(index).find(|(_, other)| other.value() == kind.value());
             if let Some((other, _)) = earlier {
                 errors.at(
                     kind.span(),
@@ -96,18 +96,18 @@ impl<'a> Graph<'a> {
     /// Follows all edges depth first; one that leads back to the path it came by closes a cycle.
     fn check_cycles(&self, errors: &mut Errors) {
         let mut finished = vec![false; self.states.len()];
-        let roots = self.initial().map(|(place, ..)| place).chain(0..self.states.len());
+        let roots = self.initial().map(|(index, ..)| index).chain(0..self.states.len());
         for root in roots {
             self.follow(root, &mut Vec::new(), &mut finished, errors);
         }
     }
 
-    fn follow(&self, place: usize, path: &mut Vec<usize>, finished: &mut [bool], errors: &mut Errors) {
-        if finished.get(place).copied().unwrap_or(true) {
+    fn follow(&self, index: usize, path: &mut Vec<usize>, finished: &mut [bool], errors: &mut Errors) {
+        if finished.get(index).copied().unwrap_or(true) {
             return;
         }
-        path.push(place);
-        for edge in self.edges.get(place).into_iter().flatten() {
+        path.push(index);
+        for edge in self.edges.get(index).into_iter().flatten() {
             match path.iter().position(|earlier| *earlier == edge.to) {
                 Some(start) => {
                     let cycle = path.iter().skip(start).chain([&edge.to]).copied();
@@ -117,13 +117,13 @@ impl<'a> Graph<'a> {
             }
         }
         path.pop();
-        if let Some(done) = finished.get_mut(place) {
+        if let Some(done) = finished.get_mut(index) {
             *done = true;
         }
     }
 
     fn explain_cycle(&self, cycle: impl Iterator<Item = usize>) -> String {
-        let names: Vec<String> = cycle.filter_map(|place| self.states.get(place)).map(State::name).collect();
+        let names: Vec<String> = cycle.filter_map(|index| self.states.get(index)).map(State::name).collect();
         let what = if names.len() == 2 { "this state follows itself" } else { "these states form a cycle" };
         format!(
             "{what}: {}. A reconcile must come to an end: take one of these states out of a `next`; to try again later, requeue instead",
@@ -132,14 +132,14 @@ impl<'a> Graph<'a> {
     }
 
     fn check_reachable(&self, errors: &mut Errors) {
-        let mut pending: Vec<usize> = self.initial().map(|(place, ..)| place).collect();
-        let Some(initial) = pending.first().and_then(|place| self.states.get(*place)) else {
+        let mut pending: Vec<usize> = self.initial().map(|(index, ..)| index).collect();
+        let Some(initial) = pending.first().and_then(|index| self.states.get(*index)) else {
             return;
         };
         let mut reached = vec![false; self.states.len()];
-        while let Some(place) = pending.pop() {
-            if reached.get_mut(place).is_some_and(|seen| !std::mem::replace(seen, true)) {
-                pending.extend(self.edges.get(place).into_iter().flatten().map(|edge| edge.to));
+        while let Some(index) = pending.pop() {
+            if reached.get_mut(index).is_some_and(|seen| !std::mem::replace(seen, true)) {
+                pending.extend(self.edges.get(index).into_iter().flatten().map(|edge| edge.to));
             }
         }
         for (state, _) in self.states.iter().zip(&reached).filter(|(_, seen)| !**seen) {

@@ -1,19 +1,19 @@
 //! What somebody may have meant by a name that does not exist.
 
-/// Says what to write instead of `wrong`: the nearest of the known names, or else all of them.
-pub(crate) fn suggestion(wrong: &str, known: &[String], noun: &str) -> String {
-    match nearest(wrong, known) {
+/// Says what to write instead of `unknown`: the nearest of the known names, or else all of them.
+pub(crate) fn suggestion(unknown: &str, known: &[String], noun: &str) -> String {
+    match nearest(unknown, known) {
         Some(name) => format!("did you mean `{name}`?"),
         None => format!("the {noun} are {}", quoted(known)),
     }
 }
 
-/// The known name with the fewest edits from `wrong`, if that is near enough to be a slip.
-fn nearest<'a>(wrong: &str, known: &'a [String]) -> Option<&'a String> {
-    let limit = wrong.chars().count().max(3) / 3;
+/// The known name with the fewest edits from `unknown`, if that is near enough to be a slip.
+fn nearest<'a>(unknown: &str, known: &'a [String]) -> Option<&'a String> {
+    let limit = unknown.chars().count().max(3) / 3;
     known
         .iter()
-        .map(|name| (distance(&wrong.to_lowercase(), &name.to_lowercase()), name))
+        .map(|name| (distance(&unknown.to_lowercase(), &name.to_lowercase()), name))
         .filter(|(edits, _)| *edits <= limit)
         .min_by_key(|(edits, _)| *edits)
         .map(|(_, name)| name)
@@ -60,13 +60,13 @@ mod tests {
     #[test]
     fn only_slips_are_suggested() {
         let known = ["Placement".to_owned(), "BouncersReady".to_owned(), "End".to_owned()];
-        for (wrong, expected) in [
+        for (unknown, expected) in [
             ("Placment", "did you mean `Placement`?"),
             ("bouncers_ready", "did you mean `BouncersReady`?"),
             ("Ent", "did you mean `End`?"),
             ("Gateway", "the variants are `Placement`, `BouncersReady`, `End`"),
         ] {
-            assert_eq!(suggestion(wrong, &known, "variants"), expected);
+            assert_eq!(suggestion(unknown, &known, "variants"), expected);
         }
     }
 }

@@ -54,11 +54,11 @@ fn the_graph_is_what_the_attributes_say() {
 }
 
 #[test]
-fn each_value_knows_its_place() {
+fn each_value_knows_its_index() {
     assert!(matches!(Step::initial(), Step::Placement));
     let values = [Step::Placement, Step::Bouncers { wanted: vec!["b".to_owned()] }, Step::Done(7)];
-    for (place, value) in values.iter().enumerate() {
-        assert_eq!(value.index(), place);
+    for (index, value) in values.iter().enumerate() {
+        assert_eq!(value.index(), index);
         match value {
             Step::Placement => {}
             Step::Bouncers { wanted } => assert_eq!(wanted, &["b"]),

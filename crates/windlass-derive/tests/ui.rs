@@ -62,7 +62,7 @@ fn the_compiler_points_at_each_mistake() {
     for (line, part) in &expected {
         let found = reported.iter().position(|(at, message)| at == line && message.contains(part));
         assert!(found.is_some(), "line {line}: no error says {part:?}; there are {all}");
-        found.map(|place| reported.remove(place));
+        found.map(|index| reported.remove(index));
     }
-    assert!(reported.is_empty(), "errors that nobody expects: {reported:#?}");
+    assert!(reported.is_empty(), "unexpected errors: {reported:#?}");
 }

@@ -14,8 +14,8 @@ use crate::operations::endpoints::{Check, Health};
 use crate::operations::metrics::Metrics;
 use crate::operations::preflight::Degraded;
 use crate::recorder::{SaveError, save};
-use crate::running::{Inboxes, Recorders};
-use crate::watch::{Selection, WatchState, Watches};
+use crate::running::{Enqueuers, Recorders};
+use crate::watch::{Informers, Selection, WatchState};
 
 /// What can be asked of a running manager, and changed in it. Clones are for the same manager.
 #[derive(Clone)]
@@ -24,9 +24,9 @@ pub struct Handle {
 }
 
 struct Shared {
-    watches: Arc<Watches>,
+    watches: Arc<Informers>,
     workers: BTreeMap<String, watch::Sender<usize>>,
-    inboxes: Inboxes,
+    enqueuers: Enqueuers,
     recorders: Recorders,
     metrics: Metrics,
     degraded: Degraded,
@@ -35,15 +35,17 @@ struct Shared {
 
 impl Handle {
     pub(crate) fn new(
-        watches: Arc<Watches>,
+        watches: Arc<Informers>,
         workers: BTreeMap<String, watch::Sender<usize>>,
-        inboxes: Inboxes,
+        enqueuers: Enqueuers,
         recorders: Recorders,
         metrics: Metrics,
         degraded: Degraded,
         stop: watch::Sender<bool>,
     ) -> Self {
-        Handle { shared: Arc::new(Shared { watches, workers, inboxes, recorders, metrics, degraded, stop }) }
+        Handle {
+            shared: Arc::new(Shared { watches, workers, enqueuers, recorders, metrics, degraded, stop }),
+        }
     }
 
     /// The names of the controllers.
@@ -51,12 +53,12 @@ impl Handle {
         self.shared.workers.keys().map(String::as_str)
     }
 
-    /// How many reconciles of a controller may be active at a time; `None` if there is no such controller.
+    /// Maximum number of concurrent reconciles of a controller; `None` if there is no such controller.
     pub fn workers(&self, controller: &str) -> Option<usize> {
         self.shared.workers.get(controller).map(|workers| *workers.borrow())
     }
 
-    /// Changes how many reconciles of a controller may be active at a time; those that are active go on. With 0 the
+    /// Sets the maximum number of concurrent reconciles of a controller; those that are active go on. With 0 the
     /// controller pauses. Returns whether there is such a controller.
     pub fn set_workers(&self, controller: &str, count: usize) -> bool {
         let workers = self.shared.workers.get(controller);
@@ -68,16 +70,16 @@ impl Handle {
     ///
     /// Like any trigger it may be one with others, and it does not cut short the wait after a failure.
     pub fn trigger(&self, controller: &str, parent: ObjectRef, what: &str) -> bool {
-        let inbox = self.shared.inboxes.get(controller).and_then(Weak::upgrade);
-        inbox.map(|inbox| inbox.add_from_outside(parent, what)).is_some()
+        let enqueuer = self.shared.enqueuers.get(controller).and_then(Weak::upgrade);
+        enqueuer.map(|enqueuer| enqueuer.enqueue_external(parent, what)).is_some()
     }
 
-    /// How each watch is doing.
+    /// The state of each watch.
     pub fn watches(&self) -> Vec<(Selection, WatchState)> {
         self.shared.watches.states()
     }
 
-    /// Waits until every watch has told all there is.
+    /// Waits until the caches of all watches are synced.
     pub async fn synced(&self) {
         join_all(self.shared.watches.all().iter().map(|watch| watch.state.synced())).await;
     }
@@ -143,7 +145,7 @@ impl Health for Handle {
             match state {
                 WatchState { synced: true, error: None } => Check::good(name),
                 WatchState { error: Some(error), .. } => Check::bad(name, error),
-                WatchState { .. } => Check::bad(name, "it has not told all there is yet"),
+                WatchState { .. } => Check::bad(name, "cache not synced yet"),
             }
         };
         self.watches().into_iter().map(check).chain(self.shared.degraded.checks()).collect()

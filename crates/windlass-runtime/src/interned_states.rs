@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 /// All states that were met, and their numbers. Cloning shares them.
 ///
-/// States are told apart by what they are as text, so a state must show all of itself.
+/// States are distinguished by their debug text, so it must show all of a state.
 pub(crate) struct InternedStates<State>(Arc<Mutex<Met<State>>>);
 
 struct Met<State> {
@@ -16,7 +16,7 @@ struct Met<State> {
 
 impl<State: Clone + Debug> InternedStates<State> {
     pub(crate) fn number(&self, state: &State) -> u32 {
-        let mut met = self.0.lock().expect("nobody panics");
+        let mut met = self.0.lock().expect("lock is not poisoned");
         let next = u32::try_from(met.states.len()).expect("a small model");
         let number = *met.numbers.entry(format!("{state:?}")).or_insert(next);
         if number == next {
@@ -26,7 +26,7 @@ impl<State: Clone + Debug> InternedStates<State> {
     }
 
     pub(crate) fn state(&self, number: u32) -> State {
-        self.0.lock().expect("nobody panics").states[number as usize].clone()
+        self.0.lock().expect("lock is not poisoned").states[number as usize].clone()
     }
 }
 

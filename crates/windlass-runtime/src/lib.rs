@@ -1,14 +1,15 @@
 //! Runs machines on any Kubernetes that a kubeconfig, or the pod's own account, can reach.
 //!
-//! Start with [`Manager`]. A change of an object comes through a watch (`watch`), is kept (`cache`), makes
-//! reconciles due (`subscription`, `inbox`, [`queue`]), which are taken (`worker_pool`, `worker`) and performed (`driver`) with requests to the API
-//! server (`api`), whose answers are put into the cache at once.
+//! Start with [`Manager`]. A change of an object comes through a watch (`watch`), is cached (`cache`), and enqueues
+//! reconciles (`subscription`, `enqueuer`, [`queue`]). Workers (`worker_pool`, `worker`) take and perform them
+//! (`driver`) with requests to the API server (`api`), whose responses go into the cache at once.
 
 mod api;
 mod cache;
+mod controller_context;
 mod driver;
+mod enqueuer;
 mod handle;
-mod inbox;
 #[cfg(test)]
 mod interned_states;
 mod manager;
@@ -23,6 +24,7 @@ mod services;
 mod signals;
 mod start_error;
 mod subscription;
+mod trigger_priority;
 mod waits;
 mod watch;
 mod worker;

@@ -1,4 +1,4 @@
-//! The manager: runs controllers until it is told to stop.
+//! The manager: runs controllers until it is stopped.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -22,10 +22,10 @@ use crate::services::{ServiceClient, Services};
 use crate::signals::signalled;
 use crate::start_error::StartError;
 
-/// So many reconciles of each controller may be active at a time, if nothing is said.
+/// Default maximum number of concurrent reconciles of each controller.
 ///
-/// With 16, an API server that does nothing else has idle moments while reconciles wait for their turn to compute; more
-/// than 32 gain nothing.
+/// With 16, an API server that does nothing else is idle at times while reconciles wait for a CPU; more than 32 gain
+/// nothing.
 pub const DEFAULT_WORKERS: usize = 32;
 const DEFAULT_TIME_LIMIT: Duration = Duration::from_secs(60);
 /// Kubernetes gives a pod 30 seconds to end.
@@ -69,7 +69,7 @@ pub struct Manager {
     pub(crate) sources: Vec<Source>,
 }
 
-/// What asks for reconciles from outside.
+/// A source of triggers outside the cluster.
 pub(crate) struct Source {
     pub(crate) controller: String,
     pub(crate) what: String,
@@ -83,7 +83,7 @@ impl Default for Manager {
 }
 
 impl Manager {
-    /// A manager without controllers, for the cluster of the current kubeconfig or, in a pod, of its account.
+    /// A manager without controllers, for the cluster of the current kubeconfig or, in a pod, of its service account.
     pub fn new() -> Self {
         Manager {
             controllers: Vec::new(),
@@ -119,10 +119,10 @@ impl Manager {
         self
     }
 
-    /// Reconciles the parents that a stream names, whenever it names one: for triggers from outside the cluster. `what`
-    /// is shown as the cause. See also [`Handle::trigger`](crate::Handle::trigger).
+    /// Reconciles each parent that a stream yields: for triggers from outside the cluster. `what` is shown as the cause.
+    /// See also [`Handle::trigger`](crate::Handle::trigger).
     ///
-    /// The checker knows nothing of it: what a machine must come to is to come without, or by
+    /// The checker does not know of it: a machine must reach its goals without it, or by
     /// [`Declaration::resync`](windlass::Declaration::resync).
     pub fn source(
         mut self,
@@ -135,18 +135,18 @@ impl Manager {
         self
     }
 
-    /// Uses this client, and with it this cluster.
+    /// Uses this client, and so its cluster. Default: the current kubeconfig or, in a pod, its service account.
     pub fn client(mut self, client: kube::Client) -> Self {
         self.client = Some(client);
         self
     }
 
-    /// Looks after this namespace only. Cluster-scoped kinds are watched whole all the same.
+    /// Watches this namespace only. Cluster-scoped kinds are still watched whole. Default: all namespaces.
     pub fn namespace(self, namespace: &str) -> Self {
         self.namespaces([namespace])
     }
 
-    /// Looks after these namespaces only, each with watches of its own; after all if none is given.
+    /// Watches these namespaces only, each with watches of its own; all if none is given. Default: all namespaces.
     pub fn namespaces<'a>(mut self, namespaces: impl IntoIterator<Item = &'a str>) -> Self {
         self.namespaces = namespaces.into_iter().map(str::to_owned).collect();
         self.namespaces.sort();
@@ -154,20 +154,20 @@ impl Manager {
         self
     }
 
-    /// So many reconciles of each controller may be active at a time; [`DEFAULT_WORKERS`] if nothing is said.
+    /// Maximum number of concurrent reconciles of each controller. Default: 32 ([`DEFAULT_WORKERS`]).
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = workers;
         self
     }
 
-    /// So long may a reconcile take; a minute if nothing is said. What it waits for then fails, and it says so in the
-    /// status of its parent.
+    /// Timeout of a reconcile. Default: 60 s. After it, every request of the reconcile fails, and the timeout is reported
+    /// in the status of the parent.
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.time_limit = limit;
         self
     }
 
-    /// So long may active reconciles take to finish when the manager is stopped; 25 seconds if nothing is said.
+    /// How long active reconciles may take to finish when the manager is stopped. Default: 25 s.
     pub fn grace(mut self, limit: Duration) -> Self {
         self.grace = limit;
         self
@@ -179,7 +179,7 @@ impl Manager {
         self
     }
 
-    /// When an output that another writer keeps changing back is left alone, and for how long.
+    /// When and for how long the driver backs off from an output that another writer keeps changing back.
     pub fn contests(mut self, settings: ContestSettings) -> Self {
         self.contests = settings;
         self
@@ -197,59 +197,59 @@ impl Manager {
         self
     }
 
-    /// Reconciles only the parents that this says are this process's.
+    /// Reconciles only the parents that this process owns. Default: all ([`Everything`]).
     pub fn ownership(mut self, ownership: impl Ownership) -> Self {
         self.ownership = Arc::new(ownership);
         self
     }
 
-    /// Counts into these metrics.
+    /// Records into these metrics. Default: metrics of its own.
     pub fn metrics(mut self, metrics: Metrics) -> Self {
         self.metrics = metrics;
         self
     }
 
-    /// Serves metrics and health here; without this they are not served.
+    /// Serves metrics and health at this address. Default: not served.
     pub fn endpoints(mut self, address: SocketAddr) -> Self {
         self.endpoints = Some(address);
         self
     }
 
-    /// Whether Kubernetes Events tell what happens to parents; they do if nothing is said. Each is a request.
+    /// Whether to publish Kubernetes Events about parents. Each is a request. Default: `true`.
     pub fn events(mut self, publish: bool) -> Self {
         self.events = publish;
         self
     }
 
-    /// Whether the start asks for every permission and kind that the controllers need, and logs what is missing; it
-    /// does if nothing is said. What is missing stops nothing.
+    /// Whether to check at the start that every permission and kind that the controllers need is there, and to log what is
+    /// missing. The controllers run either way. Default: `true`.
     pub fn preflight(mut self, ask: bool) -> Self {
         self.preflight = ask;
         self
     }
 
-    /// Of all processes with the same lease only one works, and another takes over when it ends or cannot be reached.
-    /// Without this, every process works.
+    /// Enables leader election: of all processes with the same lease only one works, and another takes over when it ends
+    /// or loses its connection. Default: every process works.
     pub fn leader_election(mut self, settings: LeaderSettings) -> Self {
         self.leader = Some(settings);
         self
     }
 
-    /// How many reconciles are kept to look at and to run again.
+    /// How many reconciles are kept for inspection and replay.
     pub fn recorder(mut self, settings: RecorderSettings) -> Self {
         self.recorder = settings;
         self
     }
 
-    /// Writes every reconcile that fails into this folder, as a file for `windlass replay`; the oldest go when there are
-    /// too many.
+    /// Writes every reconcile that fails into this folder, as a file for `windlass replay`; the oldest are deleted when
+    /// there are too many. Default: no files.
     pub fn recordings(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
         self
     }
 
-    /// In recordings, hides the texts that a JSON pointer, such as `/spec/password`, leads to in objects of a kind, and
-    /// hides them wherever else they occur. What is in Secrets is always hidden.
+    /// Redacts the texts that a JSON pointer, such as `/spec/password`, selects in objects of a kind, wherever they occur
+    /// in recordings. The contents of Secrets are always redacted.
     pub fn redact<Hidden: Kind>(mut self, pointer: &str) -> Self {
         self.redaction.add(Hidden::kind_info(), pointer);
         self
@@ -263,7 +263,7 @@ impl Manager {
         let signalled = signalled().map_err(StartError::Signals)?;
         self.run_until(async {
             let name = signalled.await;
-            tracing::info!("{name}: active reconciles finish, then this ends");
+            tracing::info!(signal = name, "stopping, waiting for active reconciles");
         })
         .await
     }

@@ -2,7 +2,7 @@
 
 use windlass::ObjectRef;
 
-/// Stands in front of every queue: what is not this process's never gets in.
+/// Filters every queue: a parent that this process does not own is never enqueued.
 pub trait Ownership: Send + Sync + 'static {
     /// Whether this process reconciles a parent of a controller.
     fn is_mine(&self, controller: &str, parent: &ObjectRef) -> bool;

@@ -14,9 +14,10 @@ use windlass::Controller;
 use windlass::permissions::Scope;
 
 use crate::api::Api;
+use crate::controller_context::ControllerContext;
 use crate::driver::Driver;
+use crate::enqueuer::Enqueuer;
 use crate::handle::Handle;
-use crate::inbox::Inbox;
 use crate::manager::{Manager, Source};
 use crate::operations::endpoints::Endpoints;
 use crate::operations::events::Recorder;
@@ -26,7 +27,7 @@ use crate::operations::preflight::Degraded;
 use crate::recorder::Recorder as FlightRecorder;
 use crate::start_error::StartError;
 use crate::subscription::{Subscription, open};
-use crate::watch::{Selection, Watches, follow};
+use crate::watch::{Informers, Selection, follow};
 use crate::worker::Records;
 use crate::worker_pool::WorkerPool;
 
@@ -38,7 +39,7 @@ pub struct Running {
     leadership: Option<Leadership>,
     grace: Duration,
     working: JoinSet<()>,
-    /// Watches, and what else goes on beside the work.
+    /// Informers, and what else goes on beside the work.
     beside: JoinSet<()>,
 }
 
@@ -58,7 +59,7 @@ impl Running {
         self.handle.stop();
         let finishing = async { while self.working.join_next().await.is_some() {} };
         if timeout(self.grace, finishing).await.is_err() {
-            tracing::warn!(grace = ?self.grace, "some reconciles did not finish in time; they are dropped");
+            tracing::warn!(grace = ?self.grace, "reconciles did not finish in time, dropping them");
             self.working.shutdown().await;
         }
         // Only now may another process begin.
@@ -91,7 +92,7 @@ pub(crate) async fn start(mut manager: Manager) -> Result<Running, StartError> {
         None => None,
         Some(settings) => Some(Leadership::start(Arc::new(api.clone()), settings, manager.metrics.clone())?),
     };
-    let watches = Arc::new(Watches::new(api));
+    let watches = Arc::new(Informers::new(api));
     let (stop, stopping) = watch::channel(false);
     let leading = leadership.as_ref().map(Leadership::leading);
     let common = Common { watches: &watches, recorder: recorder.as_ref(), leading, stopping };
@@ -106,10 +107,10 @@ pub(crate) async fn start(mut manager: Manager) -> Result<Running, StartError> {
         .collect();
     let (pools, workers) = worker_pools(&manager, &recorders, common)?;
     let Manager { metrics, endpoints, grace, sources, .. } = manager;
-    let inboxes: Inboxes = pools.iter().map(WorkerPool::named_inbox).collect();
-    listen_to_sources(sources, &inboxes, &mut beside)?;
+    let enqueuers: Enqueuers = pools.iter().map(WorkerPool::named_enqueuer).collect();
+    listen_to_sources(sources, &enqueuers, &mut beside)?;
     let handle =
-        Handle::new(Arc::clone(&watches), workers, inboxes, recorders, metrics.clone(), degraded, stop);
+        Handle::new(Arc::clone(&watches), workers, enqueuers, recorders, metrics.clone(), degraded, stop);
     let endpoints = match endpoints {
         None => None,
         Some(address) => Some(Endpoints::start(address, metrics, Arc::new(handle.clone())).await?),
@@ -148,7 +149,7 @@ async fn api(client: Option<kube::Client>, metrics: &Metrics) -> Result<Api, Sta
     Ok(Api::new(client).counted(metrics.clone(), &host))
 }
 
-/// What tells processes apart in Events: in a pod, its name.
+/// The name of this process in Events: in a pod, that of the pod.
 fn instance() -> String {
     std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty()).unwrap_or_else(|| "windlass".to_owned())
 }
@@ -156,15 +157,15 @@ fn instance() -> String {
 /// What changes how many work for a controller, by its name.
 type Workers = BTreeMap<String, watch::Sender<usize>>;
 
-/// Where triggers for a controller go, by its name, as long as it works.
-pub(crate) type Inboxes = BTreeMap<String, Weak<Inbox>>;
+/// The enqueuer of each controller, by its name, for as long as the controller works.
+pub(crate) type Enqueuers = BTreeMap<String, Weak<Enqueuer>>;
 
 /// What keeps the reconciles of a controller, by its name.
 pub(crate) type Recorders = BTreeMap<String, Arc<FlightRecorder>>;
 
 /// What all controllers of a process share.
 struct Common<'a> {
-    watches: &'a Arc<Watches>,
+    watches: &'a Arc<Informers>,
     recorder: Option<&'a Recorder>,
     leading: Option<Leading>,
     stopping: watch::Receiver<bool>,
@@ -189,11 +190,13 @@ fn worker_pools(
         let recorder = recorders.get(controller.name()).map(Arc::clone).expect("every controller has one");
         let folder = manager.folder.clone().map(|folder| (folder, manager.recorder.files));
         let (settings, ownership) = (manager.queue.clone(), Arc::clone(&manager.ownership));
-        let inbox = Arc::new(Inbox::new(controller, settings, ownership, metrics));
-        inbox.count_queue();
+        let context = Arc::new(ControllerContext::new(controller, settings, metrics));
+        context.export_queue_metrics();
+        let enqueuer = Arc::new(Enqueuer::new(Arc::clone(&context), ownership));
         pools.push(WorkerPool {
-            watches: Subscription::all(watches, &inbox, &manager.namespaces).map_err(unreadable)?,
-            inbox,
+            watches: Subscription::all(watches, &enqueuer, &manager.namespaces).map_err(unreadable)?,
+            context,
+            enqueuer,
             driver: driver.clone().only_while(leading.clone()),
             events,
             records: Records { recorder, folder },
@@ -205,10 +208,10 @@ fn worker_pools(
     Ok((pools, workers))
 }
 
-/// Opens the watches of all controllers, those that tell most first: they serve for narrower ones too.
-fn open_watches(manager: &Manager, watches: &Watches) -> Result<(), StartError> {
+/// Opens the watches of all controllers, the widest first: they also serve narrower ones.
+fn open_watches(manager: &Manager, watches: &Informers) -> Result<(), StartError> {
     let declared = manager.controllers.iter().flat_map(|controller| controller.declaration().all_watches());
-    let mut wanted: Vec<(Selection, &windlass::Watch)> = declared
+    let mut wanted: Vec<(Selection, &windlass::WatchDeclaration)> = declared
         .flat_map(|declared| Selection::all_of(declared, &manager.namespaces).map(move |one| (one, declared)))
         .collect();
     wanted.sort_by_key(|(selection, _)| selection.narrowness());
@@ -218,29 +221,29 @@ fn open_watches(manager: &Manager, watches: &Watches) -> Result<(), StartError> 
     Ok(())
 }
 
-fn unreadable((declared, message): (&windlass::Watch, String)) -> StartError {
+fn unreadable((declared, message): (&windlass::WatchDeclaration, String)) -> StartError {
     StartError::Selector { kind: declared.kind.qualified(), message }
 }
 
-/// What asks for reconciles from outside.
+/// Enqueues the parents that the sources outside the cluster yield.
 fn listen_to_sources(
     sources: Vec<Source>,
-    inboxes: &Inboxes,
+    enqueuers: &Enqueuers,
     beside: &mut JoinSet<()>,
 ) -> Result<(), StartError> {
     for Source { controller, what, mut parents } in sources {
-        let Some(inbox) = inboxes.get(&controller).and_then(Weak::upgrade) else {
+        let Some(enqueuer) = enqueuers.get(&controller).and_then(Weak::upgrade) else {
             return Err(StartError::NoSuchController { name: controller });
         };
         beside.spawn(async move {
-            let telling = async {
+            let forwarding = async {
                 while let Some(parent) = parents.next().await {
-                    inbox.add_from_outside(parent, &what);
+                    enqueuer.enqueue_external(parent, &what);
                 }
             };
-            match AssertUnwindSafe(telling).catch_unwind().await {
-                Ok(()) => tracing::info!(controller, what, "this source of triggers has ended"),
-                Err(_) => tracing::error!(controller, what, "this source of triggers panicked; it is over"),
+            match AssertUnwindSafe(forwarding).catch_unwind().await {
+                Ok(()) => tracing::info!(controller, what, "source ended"),
+                Err(_) => tracing::error!(controller, what, "source ended: it panicked"),
             }
         });
     }

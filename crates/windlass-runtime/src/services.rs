@@ -12,7 +12,7 @@ use windlass::{CallError, Service};
 
 /// A client of an external service: what answers `cx.call` in production, where a small model answers in the checker.
 ///
-/// A call may come twice: a reconcile that was interrupted begins anew.
+/// A call may come twice: a reconcile that was interrupted starts again.
 pub trait ServiceClient<Called: Service>: Send + Sync + 'static {
     /// Calls the service. It is dropped when the time of its reconcile is over.
     fn call(

@@ -52,7 +52,7 @@ pub enum StartError {
     Signals(#[source] std::io::Error),
 }
 
-/// Why there is no cluster. Whoever has set the variable need not be told to.
+/// Why there is no cluster. The message does not ask to set a variable that is already set.
 fn not_configured() -> String {
     match std::env::var("KUBECONFIG") {
         Ok(named) if !named.is_empty() => {

@@ -1,70 +1,70 @@
-//! What one watch is to one controller: which of its declared watches it serves, and whom its news concern.
+//! Connects one informer to one controller: which declared watches it serves, and which parents its events trigger.
 
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use serde_json::Value;
-use windlass::{ObjectRef, Trigger, Watch as Declared};
+use windlass::{ObjectRef, Trigger, WatchDeclaration};
 
-use crate::inbox::Inbox;
-use crate::watch::{Listener, News, Selection, Watch, Watches};
+use crate::enqueuer::Enqueuer;
+use crate::watch::{EventHandler, Informer, Informers, Selection, WatchEvent};
 
-/// One watch, as one controller hears of it.
+/// The event handler of one controller at one informer.
 pub(crate) struct Subscription {
-    inbox: Arc<Inbox>,
-    concerns: Vec<Concern>,
+    enqueuer: Arc<Enqueuer>,
+    bindings: Vec<WatchBinding>,
 }
 
 /// A declared watch that is served.
-struct Concern {
+struct WatchBinding {
     /// Its number in the declaration.
     declared: usize,
-    /// Whether the watch tells of more than was asked for: the rest must be left out here.
+    /// Whether the informer's selection is wider than the declared one: other objects are filtered out here.
     wider: bool,
 }
 
 impl Subscription {
-    /// Opens all that a controller wants to watch, and lets it hear of changes.
+    /// Opens an informer for each declared watch of a controller, and subscribes to its events.
     ///
     /// # Errors
     /// When a selector cannot be read; with the watch that it is of.
     pub(crate) fn all<'a>(
-        watches: &Watches,
-        inbox: &'a Arc<Inbox>,
+        watches: &Informers,
+        enqueuer: &'a Arc<Enqueuer>,
         namespaces: &[String],
-    ) -> Result<Vec<Arc<Watch>>, (&'a Declared, String)> {
-        let mut opened: Vec<(Arc<Watch>, Vec<Concern>)> = Vec::new();
-        for (number, declared) in inbox.controller.declaration().all_watches().iter().enumerate() {
+    ) -> Result<Vec<Arc<Informer>>, (&'a WatchDeclaration, String)> {
+        let mut opened: Vec<(Arc<Informer>, Vec<WatchBinding>)> = Vec::new();
+        for (number, declared) in enqueuer.context.controller.declaration().all_watches().iter().enumerate() {
             for selection in Selection::all_of(declared, namespaces) {
                 let watch = open(watches, declared, selection.clone())?;
-                let concern = Concern { declared: number, wider: watch.selection != selection };
+                let binding = WatchBinding { declared: number, wider: watch.selection != selection };
                 match opened.iter_mut().find(|(known, _)| Arc::ptr_eq(known, &watch)) {
-                    Some((_, concerns)) => concerns.push(concern),
-                    None => opened.push((watch, vec![concern])),
+                    Some((_, bindings)) => bindings.push(binding),
+                    None => opened.push((watch, vec![binding])),
                 }
             }
         }
-        let listen = |(watch, concerns): (Arc<Watch>, Vec<Concern>)| {
-            watch.listen(Arc::new(Subscription { inbox: Arc::clone(inbox), concerns }));
+        let listen = |(watch, bindings): (Arc<Informer>, Vec<WatchBinding>)| {
+            watch.add_event_handler(Arc::new(Subscription { enqueuer: Arc::clone(enqueuer), bindings }));
             watch
         };
         Ok(opened.into_iter().map(listen).collect())
     }
 
-    /// The parents that a change concerns.
-    fn triggers(&self, news: &News) -> Vec<Trigger> {
-        let declaration = self.inbox.controller.declaration();
+    /// The parents that an event triggers.
+    fn triggers(&self, event: &WatchEvent) -> Vec<Trigger> {
+        let declaration = self.enqueuer.context.controller.declaration();
         let mut triggers = Vec::new();
-        for concern in &self.concerns {
-            let declared = &declaration.all_watches()[concern.declared];
+        for binding in &self.bindings {
+            let declared = &declaration.all_watches()[binding.declared];
             let (before, after) = (
-                concern.told(declared, news.before.as_deref()),
-                concern.told(declared, news.after.as_deref()),
+                binding.selected(declared, event.before.as_deref()),
+                binding.selected(declared, event.after.as_deref()),
             );
             let (before, after) = (before.as_deref(), after.as_deref());
             if declared.is_of_parents() {
-                self.inbox.count_parent(&ObjectRef::new(&news.key.namespace, &news.key.name), before, after);
+                self.count_parent(&ObjectRef::new(&event.key.namespace, &event.key.name), before, after);
             }
             triggers.extend(declaration.triggers_from(declared, before, after));
         }
@@ -72,34 +72,41 @@ impl Subscription {
         triggers.dedup();
         triggers
     }
+
+    /// Updates the condition metrics for a parent that appeared, changed or disappeared.
+    fn count_parent(&self, parent: &ObjectRef, before: Option<&Value>, after: Option<&Value>) {
+        if self.enqueuer.owns(parent) {
+            self.enqueuer.context.metrics.parent_changed(before, after);
+        }
+    }
 }
 
 /// Opens a watch for what is declared.
 pub(crate) fn open<'a>(
-    watches: &Watches,
-    declared: &'a Declared,
+    watches: &Informers,
+    declared: &'a WatchDeclaration,
     selection: Selection,
-) -> Result<Arc<Watch>, (&'a Declared, String)> {
+) -> Result<Arc<Informer>, (&'a WatchDeclaration, String)> {
     let opened = watches.open(&declared.kind, selection, declared.indexed_labels());
     opened.map_err(|message| (declared, message))
 }
 
-impl Concern {
-    /// What the declared watch tells of an object.
-    fn told<'a>(&self, declared: &Declared, object: Option<&'a Value>) -> Option<Cow<'a, Value>> {
+impl WatchBinding {
+    /// The object as the declared watch selects it; `None` if it does not.
+    fn selected<'a>(&self, declared: &WatchDeclaration, object: Option<&'a Value>) -> Option<Cow<'a, Value>> {
         match object {
-            Some(object) if self.wider => declared.tells(object),
+            Some(object) if self.wider => declared.selected(object),
             object => object.map(Cow::Borrowed),
         }
     }
 }
 
-impl Listener for Subscription {
-    fn changed(&self, news: &News) {
-        // The machine's own functions are called here, and a watch must outlive their mistakes.
-        match catch_unwind(AssertUnwindSafe(|| self.triggers(news))) {
-            Ok(triggers) => self.inbox.add(triggers, news),
-            Err(_) => self.inbox.lost(news),
+impl EventHandler for Subscription {
+    fn changed(&self, event: &WatchEvent) {
+        // This calls functions of the machine; a panic in one of them must not end the watch.
+        match catch_unwind(AssertUnwindSafe(|| self.triggers(event))) {
+            Ok(triggers) => self.enqueuer.enqueue(triggers, event),
+            Err(_) => self.enqueuer.event_dropped(event),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One reconcile: driven, counted, told, and reported to the queue.
+//! One reconcile: driven, counted, logged, recorded, and its object returned to the queue.
 
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
@@ -7,14 +7,14 @@ use std::sync::Arc;
 use futures::FutureExt;
 use tracing::Instrument;
 use windlass::model::Timestamp;
-use windlass::{Bug, CONTESTED, Ended, KindInfo, ObjectRef, ReadyChange, Verdict};
+use windlass::{Bug, CONTESTED, KindInfo, ObjectRef, ReadyChange, ReconcileResult, Reconciled};
 
-use crate::driver::{Driven, Driver, End};
-use crate::inbox::Inbox;
+use crate::controller_context::ControllerContext;
+use crate::driver::{Driver, End, Transcript};
 use crate::operations::clock::now;
 use crate::operations::events::{Events, Regarding};
 use crate::operations::spans;
-use crate::queue::{Claim, Finished, Work};
+use crate::queue::{Claim, Work};
 use crate::recorder::{Recorder, save};
 
 /// Where reconciles of a controller are written down.
@@ -27,9 +27,9 @@ pub(crate) struct Records {
 
 impl Records {
     /// Keeps a reconcile, and writes a file if it failed and there is a folder for it.
-    async fn keep(self, work: Work, at: Timestamp, driven: Driven) {
+    async fn keep(self, work: Work, at: Timestamp, transcript: Transcript) {
         let now = tokio::time::Instant::now().into_std();
-        let Some(failed) = self.recorder.keep(work, at, driven, now) else { return };
+        let Some(failed) = self.recorder.keep(work, at, transcript, now) else { return };
         let Some((folder, most)) = self.folder else { return };
         let saving = move || save(&folder, &self.recorder.recording(&failed), most);
         match tokio::task::spawn_blocking(saving).await {
@@ -40,10 +40,10 @@ impl Records {
     }
 }
 
-/// Reconciles what was taken from the queue, and says how it ended. The claim is an argument, so that a task that is
-/// dropped before its first poll returns its object, too.
+/// Reconciles an object that was taken from the queue. The claim is an argument, so that a task that is dropped before
+/// its first poll returns its object, too.
 pub(crate) async fn reconcile(
-    inbox: Arc<Inbox>,
+    context: Arc<ControllerContext>,
     driver: Driver,
     events: Option<Events>,
     records: Records,
@@ -52,123 +52,119 @@ pub(crate) async fn reconcile(
 ) {
     let key = claim.key();
     let at = now();
-    let span = spans::reconcile(inbox.controller.name(), &work);
-    let running = inbox.metrics.started(&work);
+    let span = spans::reconcile(context.controller.name(), &work);
+    let running = context.metrics.started(&work);
     let start = tokio::time::Instant::now();
-    let driving = driver.drive(&inbox.controller, key, work.create_missing);
+    let driving = driver.drive(&context.controller, key, work.create_missing);
     // The coroutine catches what panics in it; this is for everything else.
-    let driven = AssertUnwindSafe(driving).catch_unwind().instrument(span.clone()).await;
-    let finished = span.in_scope(|| match &driven {
-        Ok(driven) => {
+    let transcript = AssertUnwindSafe(driving).catch_unwind().instrument(span.clone()).await;
+    let result = span.in_scope(|| match &transcript {
+        Ok(transcript) => {
             if let Some(events) = &events {
-                publish(events, inbox.controller.declaration().parent(), key, driven);
+                publish(events, context.controller.declaration().parent(), key, transcript);
             }
-            conclude(&inbox, key, driven)
+            conclude(&context, key, transcript)
         }
         Err(_) => {
-            inbox.metrics.panicked();
+            context.metrics.panicked();
             tracing::error!("the runtime panicked in this reconcile; please report this");
-            Finished::Failed
+            failed("RuntimePanicked")
         }
     });
-    if let Ok(driven) = driven {
-        records.keep(work, at, driven).instrument(span.clone()).await;
+    if let Ok(transcript) = transcript {
+        records.keep(work, at, transcript).instrument(span.clone()).await;
     }
-    spans::finished(&span, finished);
-    inbox.metrics.finished(finished, start.elapsed());
-    // Whoever sees an object leave the queue must find its reconcile counted, and no longer active.
+    spans::finished(&span, &result);
+    context.metrics.finished(&result, start.elapsed());
+    // When an object leaves the queue, its reconcile must be counted already, and no longer active.
     drop(running);
-    claim.finish(finished);
+    claim.finish((&result).into());
 }
 
-/// Counts and tells how a reconcile ended.
-fn conclude(inbox: &Inbox, key: &ObjectRef, driven: &Driven) -> Finished {
-    for (state, took) in &driven.states {
-        inbox.metrics.state_took(state, *took);
+/// Counts and logs how a reconcile ended.
+fn conclude(context: &ControllerContext, key: &ObjectRef, transcript: &Transcript) -> ReconcileResult {
+    for (state, took) in &transcript.states {
+        context.metrics.state_took(state, *took);
     }
-    match &driven.end {
-        End::Ended(ended) => log_end(inbox, key, ended),
+    match &transcript.end {
+        End::Ended(ended) => {
+            log_result(context, key, ended);
+            ended.result.clone()
+        }
         End::Bug(bug) => {
-            count_panic(inbox, bug);
+            count_panic(context, bug);
             tracing::error!("{bug}");
-            Finished::Failed
+            failed("Bug")
         }
         End::TimedOut => {
-            tracing::error!("the reconcile did not end in its time, nor after it; it was dropped");
-            Finished::Failed
+            tracing::error!("reconcile timed out and could not write its status");
+            failed("TimedOut")
         }
     }
+}
+
+/// The result of a reconcile that came to no end of its own. What happened is logged already.
+fn failed(reason: &str) -> ReconcileResult {
+    ReconcileResult::Failed { reason: reason.to_owned(), message: String::new() }
 }
 
 /// Publishes the Events of a reconcile about its parent.
-fn publish(events: &Events, kind: &KindInfo, key: &ObjectRef, driven: &Driven) {
-    let End::Ended(ended) = &driven.end else { return };
+fn publish(events: &Events, kind: &KindInfo, key: &ObjectRef, transcript: &Transcript) {
+    let End::Ended(ended) = &transcript.end else { return };
     if ended.events.is_empty() {
         return;
     }
-    let Some(parent) = driven.parent(kind, key) else { return };
+    let Some(parent) = transcript.parent(kind, key) else { return };
     let regarding = Regarding::of(kind, parent);
     ended.events.iter().for_each(|event| events.publish(&regarding, event));
 }
 
-/// Logs how a reconcile ended. What is as it was is logged for debugging only: controller, namespace and name are those
-/// of the span.
-fn log_end(inbox: &Inbox, key: &ObjectRef, ended: &Ended) -> Finished {
+/// Logs how a reconcile ended; at INFO only what changed. Controller, namespace and name are fields of the span.
+fn log_result(context: &ControllerContext, key: &ObjectRef, ended: &Reconciled) {
     if let Some(bug) = &ended.bug {
-        count_panic(inbox, bug);
+        count_panic(context, bug);
     }
     if let Some(ReadyChange { status, reason, message, previous_status, previous_reason }) = &ended.ready {
         tracing::info!(status, reason, previous_status, previous_reason, "Ready changed: {message}");
     }
     let path = ended.path.join(" -> ");
-    match &ended.verdict {
-        Verdict::Gone => {
-            inbox.waits.end(key);
-            tracing::debug!("the parent is gone");
-            Finished::Gone
+    match &ended.result {
+        ReconcileResult::Gone => {
+            context.waits.end(key);
+            tracing::debug!("parent not found");
         }
-        Verdict::Idle => {
-            tracing::debug!("suspended, or being deleted by others");
-            Finished::Done { requeue_after: None }
-        }
-        Verdict::Done { requeue_after } => {
-            if inbox.waits.end(key) {
-                tracing::info!(path, "done, after a wait");
+        ReconcileResult::Idle => tracing::debug!("suspended, not selected, or being deleted by others"),
+        ReconcileResult::Done { requeue_after } => {
+            if context.waits.end(key) {
+                tracing::info!(path, "reconciled after a wait");
             }
-            tracing::debug!(path, ?requeue_after, "done");
-            Finished::Done { requeue_after: *requeue_after }
+            tracing::debug!(path, ?requeue_after, "reconciled");
         }
-        Verdict::Requeue { after, reason } => {
+        ReconcileResult::Requeue { after, reason } => {
             // Parents with conditions show it, and its change was logged above.
-            if !inbox.controller.declaration().keeps_status() && inbox.waits.begin(key, reason) {
-                tracing::info!(path, reason, ?after, "waits");
+            if !context.controller.declaration().keeps_status() && context.waits.begin(key, reason) {
+                tracing::info!(path, reason, ?after, "requeued");
+            } else {
+                tracing::debug!(path, reason, ?after, "requeued");
             }
-            tracing::debug!(path, reason, ?after, "requeued");
-            Finished::Requeue { after: *after }
         }
-        Verdict::Conflict { reason, message } if reason == CONTESTED => {
-            inbox.metrics.contested();
+        ReconcileResult::Conflict { reason, message } if reason == CONTESTED => {
+            context.metrics.contested();
             tracing::warn!(path, message, "another writer keeps changing an output back");
-            Finished::Conflict
         }
-        Verdict::Conflict { message, .. } => {
-            tracing::info!(path, message, "another writer got in between");
-            Finished::Conflict
+        ReconcileResult::Conflict { message, .. } => {
+            tracing::info!(path, message, "conflict with another writer, requeued with backoff");
         }
-        Verdict::Failed { reason, message } => {
-            tracing::warn!(path, reason, "{message}");
-            Finished::Failed
-        }
-        Verdict::Terminal { reason, message } => {
-            tracing::error!(path, reason, "failed for good: {message}");
-            Finished::Terminal
+        ReconcileResult::Failed { reason, message } => tracing::warn!(path, reason, "{message}"),
+        ReconcileResult::Terminal { reason, message } => {
+            tracing::error!(path, reason, "terminal error: {message}");
         }
     }
 }
 
-fn count_panic(inbox: &Inbox, bug: &Bug) {
+fn count_panic(context: &ControllerContext, bug: &Bug) {
     if matches!(bug, Bug::Panicked { .. }) {
-        inbox.metrics.panicked();
+        context.metrics.panicked();
     }
 }
 

@@ -8,20 +8,22 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::sleep_until;
 
+use crate::controller_context::ControllerContext;
 use crate::driver::Driver;
-use crate::inbox::Inbox;
+use crate::enqueuer::Enqueuer;
 use crate::operations::events::Events;
 use crate::operations::leader::Leading;
-use crate::watch::Watch;
+use crate::watch::Informer;
 use crate::worker::{Records, reconcile};
 
 /// One controller at work.
 pub(crate) struct WorkerPool {
-    pub(crate) inbox: Arc<Inbox>,
+    pub(crate) context: Arc<ControllerContext>,
+    pub(crate) enqueuer: Arc<Enqueuer>,
     pub(crate) driver: Driver,
-    /// The watches that must have told all there is before the first reconcile: it would take what it does not see
-    /// for missing.
-    pub(crate) watches: Vec<Arc<Watch>>,
+    /// The informers whose caches must be synced before the first reconcile: it would take what it does not see for
+    /// missing.
+    pub(crate) watches: Vec<Arc<Informer>>,
     /// Where Kubernetes Events go, if they are published.
     pub(crate) events: Option<Events>,
     /// What keeps its reconciles.
@@ -41,9 +43,9 @@ enum Halt {
 }
 
 impl WorkerPool {
-    /// The controller's name, and where its triggers go.
-    pub(crate) fn named_inbox(&self) -> (String, Weak<Inbox>) {
-        (self.inbox.controller.name().to_owned(), Arc::downgrade(&self.inbox))
+    /// The controller's name and its enqueuer.
+    pub(crate) fn named_enqueuer(&self) -> (String, Weak<Enqueuer>) {
+        (self.context.controller.name().to_owned(), Arc::downgrade(&self.enqueuer))
     }
 
     /// Works until it is stopped, and lets active reconciles finish. While another process leads it waits; what is
@@ -51,7 +53,7 @@ impl WorkerPool {
     pub(crate) async fn work(mut self) {
         let mut stopping = self.stopping.clone();
         let mut leading = self.leading.take();
-        let controller = self.inbox.controller.name().to_owned();
+        let controller = self.context.controller.name().to_owned();
         tokio::select! {
             _ = join_all(self.watches.iter().map(|watch| watch.state.synced())) => {}
             () = stopped(&mut stopping) => return,
@@ -61,7 +63,7 @@ impl WorkerPool {
                 () = elected(&mut leading) => {}
                 () = stopped(&mut stopping) => return,
             }
-            tracing::info!(controller, "its watches are synced; it starts");
+            tracing::info!(controller, "caches synced, starting workers");
             let mut active = JoinSet::new();
             let halt = tokio::select! {
                 () = self.take(&mut active) => Halt::Stopped,
@@ -70,7 +72,7 @@ impl WorkerPool {
             };
             match halt {
                 Halt::Deposed => {
-                    tracing::warn!(controller, "another process leads; active reconciles are dropped");
+                    tracing::warn!(controller, "leader election lost, dropping active reconciles");
                     // They are gone before the next term begins: together both would be more than the limit.
                     active.shutdown().await;
                 }
@@ -90,10 +92,10 @@ impl WorkerPool {
     async fn take(&mut self, active: &mut JoinSet<()>) {
         loop {
             let limit = *self.workers.borrow_and_update();
-            self.inbox.metrics.set_workers(limit);
+            self.context.metrics.set_workers(limit);
             let until = self.start_due(active, limit);
             tokio::select! {
-                () = self.inbox.queue.changed() => {}
+                () = self.context.queue.changed() => {}
                 () = sleep_until(until.unwrap_or_else(Instant::now).into()), if until.is_some() => {}
                 Some(_) = active.join_next() => {}
                 Ok(()) = self.workers.changed() => {}
@@ -103,17 +105,17 @@ impl WorkerPool {
 
     /// Starts reconciles as long as there is work and room; returns when to call this again, if the time makes more due.
     fn start_due(&self, active: &mut JoinSet<()>, limit: usize) -> Option<Instant> {
-        self.inbox.queue.start_due(limit.saturating_sub(active.len()), |claim, work| {
-            let (inbox, driver) = (Arc::clone(&self.inbox), self.driver.clone());
+        self.context.queue.start_due(limit.saturating_sub(active.len()), |claim, work| {
+            let (context, driver) = (Arc::clone(&self.context), self.driver.clone());
             let (events, records) = (self.events.clone(), self.records.clone());
-            active.spawn(reconcile(inbox, driver, events, records, claim, work));
+            active.spawn(reconcile(context, driver, events, records, claim, work));
         })
     }
 }
 
 /// Waits until no further reconcile is to start.
 async fn stopped(stopping: &mut watch::Receiver<bool>) {
-    // If whoever could stop this is gone, it is stopped.
+    // If the sender is gone, the pool is stopped.
     let _ = stopping.wait_for(|stopping| *stopping).await;
 }
 

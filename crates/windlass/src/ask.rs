@@ -28,7 +28,7 @@ pub enum Ask {
         /// What to say to it.
         request: Value,
     },
-    /// Tell the time.
+    /// The current time.
     Now,
     /// Draw random bits.
     Random {
@@ -79,7 +79,7 @@ impl Ask {
     /// The answer to what the driver holds back: a failure, with this code and message.
     ///
     /// # Panics
-    /// If the code is not that of a failure, or this asks for the time, which nobody holds back.
+    /// If the code is not that of a failure, or this asks for the time or a random value, which are never held back.
     pub fn held_back(&self, code: u16, reason: Reason, message: &str) -> Answer {
         match self {
             Ask::Call { service, .. } if reason == Reason::Timeout => {
@@ -90,7 +90,7 @@ impl Ask {
                 Answer::Call(Err(CallError::Unavailable { service, message }))
             }
             Ask::Now | Ask::Random { .. } => {
-                unreachable!("the time and random values change nothing, so nobody holds them back")
+                unreachable!("the time and random values change nothing, so they are never held back")
             }
             Ask::Api { .. } => {
                 assert!(code >= 400, "what is held back has failed: {code}");

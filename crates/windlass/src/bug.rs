@@ -1,4 +1,4 @@
-//! Mistakes in a controller's code that the framework can tell apart from failures of its surroundings.
+//! Mistakes in a controller's code that the framework can distinguish from failures of its environment.
 
 /// A mistake in a controller's code. Each message names the controller and the state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
@@ -41,7 +41,7 @@ pub enum Bug {
         /// The state that it named.
         to: String,
     },
-    /// A state ensured an object of a kind, or in a place, that the machine does not declare.
+    /// A state ensured an object of a kind, or in a namespace, that the machine does not declare.
     #[error(
         "controller `{controller}`, state `{state}`: it ensures {output}, which is not declared. {remedy}, so that it is watched, found again and pruned"
     )]

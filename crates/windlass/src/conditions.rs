@@ -9,7 +9,7 @@ use crate::states::StateInfo;
 
 /// The condition that sums up all others.
 pub const READY: &str = "Ready";
-/// The condition that says that the controller keeps its hands off.
+/// The condition that reports that the controller is suspended.
 pub const SUSPENDED: &str = "Suspended";
 
 /// A condition to be shown, before it is known whether anything changes.
@@ -123,8 +123,8 @@ pub(crate) fn merge(
     Some(conditions)
 }
 
-/// Whether a condition stands among those that were stored. A structural schema that does not name them drops them
-/// without a word.
+/// Whether a condition is among those that were stored. A structural schema that does not name them silently drops
+/// them.
 pub(crate) fn contains(stored: &Value, wanted: &Wanted) -> bool {
     let mut stored = stored.as_array().into_iter().flatten();
     stored.any(|condition| condition["type"] == wanted.kind.as_str() && condition["status"] == wanted.status)

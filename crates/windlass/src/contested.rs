@@ -1,4 +1,4 @@
-//! An output that another writer keeps changing back: how the driver says so, and how it is recognised.
+//! An output that another writer keeps changing back: how the driver reports it, and how it is recognised.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use windlass_model::{Reason, Request, Status};
 
 /// The reason of the conditions, and of the causes in the answer of the driver.
 pub const CONTESTED: &str = "Contested";
-/// More fields than this say no more.
+/// Maximum number of fields that a message names.
 const FIELDS_SHOWN: usize = 5;
 
-/// A driver holds an apply back, since what it changes has been changed back time and again.
+/// A driver holds an apply back because another writer has repeatedly reverted what it changes.
 ///
 /// Nothing about this is kept by the reconcile: that is pure, and the API holds no history. The driver sees it, and
 /// answers with this as with a conflict.
@@ -25,12 +25,12 @@ pub struct Contested {
     pub wait: Duration,
 }
 
-/// A field, or a whole object, that somebody else writes too.
+/// A field, or a whole object, that another writer also writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rival {
     /// As conflicts show it: `.data.value`. Empty if the whole object is deleted.
     pub field: String,
-    /// The field manager, if somebody owns the field.
+    /// The field manager, if the field has one.
     pub manager: Option<String>,
 }
 
@@ -52,18 +52,18 @@ impl Contested {
             self.rivals.iter().map(|rival| rival.manager.as_deref()).collect();
         managers.sort_unstable();
         managers.dedup();
-        let told: Vec<String> = managers.into_iter().map(|manager| self.told(manager)).collect();
+        let described: Vec<String> = managers.into_iter().map(|manager| self.describe(manager)).collect();
         format!(
-            "{}. It was put right {} times and changed back each time; the next try is in {:?}. Let only one of them \
+            "{}. It was corrected {} times and changed back each time; the next try is in {:?}. Let only one of them \
              write it",
-            told.join("; "),
+            described.join("; "),
             self.times,
             self.wait
         )
     }
 
     /// `.data.a, .data.b are also written by "kubectl-edit"`.
-    fn told(&self, manager: Option<&str>) -> String {
+    fn describe(&self, manager: Option<&str>) -> String {
         let theirs = self.rivals.iter().filter(|rival| rival.manager.as_deref() == manager);
         let mut fields: Vec<&str> = theirs.map(|rival| rival.field.as_str()).collect();
         let more = fields.len().saturating_sub(FIELDS_SHOWN);
@@ -91,7 +91,7 @@ impl Rival {
         rivals.collect()
     }
 
-    /// Somebody who deletes the object; Kubernetes does not say who.
+    /// A writer that deletes the object; Kubernetes does not say which.
     pub fn deletes() -> Rival {
         Rival { field: String::new(), manager: None }
     }
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(
             status.message,
             "Operation cannot be fulfilled on configmaps \"x\": .data.b is also changed by somebody who owns no field; \
-             .data.a, .data.c are also written by \"intruder\". It was put right 3 times and changed back each time; \
+             .data.a, .data.c are also written by \"intruder\". It was corrected 3 times and changed back each time; \
              the next try is in 5s. Let only one of them write it"
         );
         assert!(is_contested(&status));
@@ -148,11 +148,11 @@ mod tests {
     #[test]
     fn who_deletes_is_not_known() {
         let contested = Contested { rivals: vec![Rival::deletes()], times: 3, wait: Duration::from_secs(5) };
-        assert!(contested.why().starts_with("somebody deletes it. It was put right 3 times"));
+        assert!(contested.why().starts_with("somebody deletes it. It was corrected 3 times"));
     }
 
     #[test]
-    fn many_fields_are_not_all_told() {
+    fn names_at_most_five_fields() {
         let rivals = (1..=7).map(|number| rival(&format!(".data.{number}"), Some("i"))).collect();
         let contested = Contested { rivals, times: 3, wait: Duration::from_secs(5) };
         assert!(

@@ -1,7 +1,7 @@
 //! The coroutine: an async reconcile that is polled by hand, one batch of asks at a time.
 //!
-//! A future cannot be cloned, hashed or compared, but its answers can. To continue from any point,
-//! start afresh and feed the answers again.
+//! A future cannot be cloned, hashed or compared, but its answers can. To continue from any point, start from scratch
+//! and feed the answers again.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -101,7 +101,7 @@ struct Exchange {
 struct Waiting {
     id: u64,
     kind: AskKind,
-    /// Until whoever drives the coroutine takes it.
+    /// Until the driver of the coroutine takes it.
     ask: Option<Ask>,
 }
 
@@ -188,7 +188,7 @@ impl Future for Asking {
     }
 }
 
-/// An ask that is dropped before it is answered is withdrawn, so that nobody performs it.
+/// An ask that is dropped before it is answered is withdrawn, so that it is not performed.
 impl Drop for Asking {
     fn drop(&mut self) {
         if let Progress::Waiting(id) = self.progress {

@@ -9,11 +9,11 @@ use windlass_model::{Request, Timestamp, Verb};
 use crate::ask::Shortcut;
 use crate::coroutine::All;
 use crate::detail::Detail;
-use crate::ended::Event;
 use crate::io::Io;
 use crate::kind::{Kind, ObjectRef, from_value};
 use crate::outcome::{CallError, Error};
 use crate::output::Output;
+use crate::reconcile_result::Event;
 use crate::report::Report;
 
 /// What a state may do, and the parent that it does it for.
@@ -49,13 +49,13 @@ pub trait Service {
 /// Which objects a list is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Select {
-    namespace: Place,
+    namespace: NamespaceScope,
     labels: Option<String>,
     fields: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-enum Place {
+enum NamespaceScope {
     #[default]
     Parent,
     Everywhere,
@@ -85,14 +85,14 @@ impl Select {
     /// In this namespace.
     #[must_use]
     pub fn in_namespace(mut self, namespace: &str) -> Self {
-        self.namespace = Place::In(namespace.to_owned());
+        self.namespace = NamespaceScope::In(namespace.to_owned());
         self
     }
 
     /// In all namespaces.
     #[must_use]
     pub fn everywhere(mut self) -> Self {
-        self.namespace = Place::Everywhere;
+        self.namespace = NamespaceScope::Everywhere;
         self
     }
 }
@@ -150,7 +150,7 @@ impl<P: Kind> Cx<P> {
         self.read_one(namespace, name, Shortcut::None).await
     }
 
-    /// As [`Cx::get`], but the driver may answer from its watch cache: cheap, and perhaps a moment old.
+    /// As [`Cx::get`], but the driver may answer from its watch cache: cheap, and possibly stale.
     ///
     /// # Errors
     /// When the API refuses, or the object is not what the type says.
@@ -254,9 +254,9 @@ impl<P: Kind> Cx<P> {
         let kind = K::kind_info();
         let namespace = match &select.namespace {
             _ if !kind.namespaced => "",
-            Place::Parent => &self.target.namespace,
-            Place::Everywhere => "",
-            Place::In(namespace) => namespace,
+            NamespaceScope::Parent => &self.target.namespace,
+            NamespaceScope::Everywhere => "",
+            NamespaceScope::In(namespace) => namespace,
         };
         let mut request = Request::new(Verb::List, kind.resource).in_namespace(namespace);
         request.options.label_selector = select.labels;

@@ -1,8 +1,8 @@
 //! How much of the objects in an answer a reconcile looks at.
 //!
-//! The framework asks for outputs only to see whether they exist and whose they are. What it does not look at cannot change what it
-//! does next, so the checker need not tell apart reconciles that differ in nothing else. For that to be so by construction,
-//! the framework itself throws the rest away before it looks.
+//! The framework asks for outputs only to see whether they exist and who owns them. What it does not look at cannot
+//! change what it does next, so the checker need not distinguish reconciles that differ in nothing else. To make that
+//! true by construction, the framework drops the rest before it looks.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub enum Detail {
     #[default]
     Whole,
     /// Who it is and whose: its kind, and of its metadata what names it, who owns it, who has written to it and whether it
-    /// is being deleted. An object that somebody has written to with another request than an apply is kept whole.
+    /// is being deleted. An object that was written with any request other than an apply is kept whole.
     Identity,
 }
 

@@ -14,38 +14,38 @@ use crate::kind::ObjectRef;
 use crate::outcome::Error;
 use crate::output::{Fence, Output, shown};
 use crate::ownership::{is_ours, is_unclaimed};
-use crate::reconcile::Ledger;
+use crate::reconcile::ReconcileState;
 use crate::record::OutputRecord;
 use crate::run::End;
 
 /// Applies one output and adds it to what this run has ensured.
 pub(crate) async fn apply(
-    ledger: &mut Ledger,
+    reconcile: &mut ReconcileState,
     ensured: &mut Vec<OutputRecord>,
     output: &Output,
     deleting: bool,
 ) -> Result<(), End> {
-    check_declared(ledger, output).map_err(End::bug)?;
-    let target = ledger.target();
-    let place = output.place(&target);
-    let mut record = OutputRecord::new(&output.kind, &place, "");
-    record.unowned = !output.is_owned(&ledger.declaration, &target);
+    check_declared(reconcile, output).map_err(End::bug)?;
+    let target = reconcile.target();
+    let key = output.key(&target);
+    let mut record = OutputRecord::new(&output.kind, &key, "");
+    record.unowned = !output.is_owned(&reconcile.declaration, &target);
     record.untied = !output.labelled;
     if ensured.iter().any(|known| known.same_object(&record)) {
         return Err(End::bug(Bug::OutputTwice {
-            controller: ledger.declaration.name.clone(),
-            state: ledger.io.state().to_owned(),
-            output: shown(&output.kind, &place),
+            controller: reconcile.declaration.name.clone(),
+            state: reconcile.io.state().to_owned(),
+            output: shown(&output.kind, &key),
         }));
     }
     // What a cache says is good enough to find a stranger; a finalizer must not rely on it.
     let freshness = if deleting { Shortcut::None } else { Shortcut::Cache };
     let live =
-        ledger.io.get_detail(&output.kind, &place, freshness, detail(output)).await.map_err(End::failed)?;
+        reconcile.io.get_detail(&output.kind, &key, freshness, detail(output)).await.map_err(End::failed)?;
     if let Some(live) = &live
         && !output.force
-        && !is_ours(ledger, &record, live)
-        && !is_unclaimed(ledger, live)
+        && !is_ours(reconcile, &record, live)
+        && !is_unclaimed(reconcile, live)
     {
         return Err(End::failed(taken(&record, live).into()));
     }
@@ -53,9 +53,9 @@ pub(crate) async fn apply(
         return Ok(());
     }
     if !deleting && record.untied {
-        ledger.record_before_creation(&record).await.map_err(End::failed)?;
+        reconcile.record_before_creation(&record).await.map_err(End::failed)?;
     }
-    let written = write(ledger, output, &place, &record, live).await.map_err(End::failed)?;
+    let written = write(reconcile, output, &key, &record, live).await.map_err(End::failed)?;
     record.uid = object::uid(&written).to_owned();
     ensured.push(record);
     Ok(())
@@ -63,59 +63,59 @@ pub(crate) async fn apply(
 
 /// Writes the output as its fence allows, and returns what is there then.
 async fn write(
-    ledger: &Ledger,
+    reconcile: &ReconcileState,
     output: &Output,
-    place: &ObjectRef,
+    key: &ObjectRef,
     record: &OutputRecord,
     live: Option<Arc<Value>>,
 ) -> Result<Arc<Value>, Error> {
-    let body = output.to_apply(&ledger.declaration, &ledger.parent);
+    let body = output.to_apply(&reconcile.declaration, &reconcile.parent);
     match (&output.fence, live) {
         (Fence::Absent, Some(live)) => Ok(live),
-        (Fence::Absent, None) => match create(ledger, output, place, body).await {
+        (Fence::Absent, None) => match create(reconcile, output, key, body).await {
             Err(Error::Api(status)) if status.reason == Some(Reason::AlreadyExists) => {
-                created_meanwhile(ledger, output, place, record, *status).await
+                created_meanwhile(reconcile, output, key, record, *status).await
             }
             created => created,
         },
-        (Fence::Unchanged, None) => create(ledger, output, place, body).await,
+        (Fence::Unchanged, None) => create(reconcile, output, key, body).await,
         (Fence::Unchanged, Some(live)) => {
             let version = object::resource_version(&live).to_owned();
-            apply_to(ledger, output, place, body, Some(live), Some(&version)).await
+            apply_to(reconcile, output, key, body, Some(live), Some(&version)).await
         }
         (Fence::Version { uid, resource_version }, live) => {
             let mut body = body;
             object::set_meta(&mut body, "uid", uid.as_str());
-            apply_to(ledger, output, place, body, live, Some(resource_version)).await
+            apply_to(reconcile, output, key, body, live, Some(resource_version)).await
         }
-        (Fence::None, live) => apply_to(ledger, output, place, body, live, None).await,
+        (Fence::None, live) => apply_to(reconcile, output, key, body, live, None).await,
     }
 }
 
 /// A create, unlike an apply, fails if the object exists, however late it arrives.
 async fn create(
-    ledger: &Ledger,
+    reconcile: &ReconcileState,
     output: &Output,
-    place: &ObjectRef,
+    key: &ObjectRef,
     body: Value,
 ) -> Result<Arc<Value>, Error> {
     let request = Request::new(Verb::Create, output.kind.resource.clone())
-        .in_namespace(&place.namespace)
+        .in_namespace(&key.namespace)
         .with_body(body)
-        .as_manager(&ledger.declaration.field_manager());
-    object_of(ledger.io.send(request, Shortcut::None).await)
+        .as_manager(&reconcile.declaration.field_manager());
+    object_of(reconcile.io.send(request, Shortcut::None).await)
 }
 
 /// The cache did not show it yet: it is fine if it is ours.
 async fn created_meanwhile(
-    ledger: &Ledger,
+    reconcile: &ReconcileState,
     output: &Output,
-    place: &ObjectRef,
+    key: &ObjectRef,
     record: &OutputRecord,
     exists: Status,
 ) -> Result<Arc<Value>, Error> {
-    match ledger.io.get(&output.kind, place, Shortcut::None).await? {
-        Some(live) if output.force || is_ours(ledger, record, &live) || is_unclaimed(ledger, &live) => {
+    match reconcile.io.get(&output.kind, key, Shortcut::None).await? {
+        Some(live) if output.force || is_ours(reconcile, record, &live) || is_unclaimed(reconcile, &live) => {
             Ok(live)
         }
         Some(live) => Err(taken(record, &live).into()),
@@ -125,14 +125,14 @@ async fn created_meanwhile(
 
 /// Applies the body to the object that was seen, if one was.
 async fn apply_to(
-    ledger: &Ledger,
+    reconcile: &ReconcileState,
     output: &Output,
-    place: &ObjectRef,
+    key: &ObjectRef,
     mut body: Value,
     live: Option<Arc<Value>>,
     version: Option<&str>,
 ) -> Result<Arc<Value>, Error> {
-    let io = &ledger.io;
+    let io = &reconcile.io;
     let mut version = version.map(str::to_owned);
     let mut live = live;
     if let Some(seen) = &live {
@@ -144,9 +144,9 @@ async fn apply_to(
         // What this controller has created by a plain request, it owns as an updater, not as an applier. If the fence
         // is another version than the one that was seen, the apply fails, and must.
         let is_current = version.as_deref().is_none_or(|version| version == object::resource_version(seen));
-        let manager = &ledger.declaration.field_manager();
+        let manager = &reconcile.declaration.field_manager();
         if let Some(patch) = field_manager::take_over_creation(seen, manager).filter(|_| is_current) {
-            let taken_over = io.merge(&output.kind, place, None, patch).await?;
+            let taken_over = io.merge(&output.kind, key, None, patch).await?;
             version = version.map(|_| object::resource_version(&taken_over).to_owned());
             live = Some(taken_over);
         }
@@ -154,20 +154,20 @@ async fn apply_to(
     if let Some(version) = &version {
         object::set_meta(&mut body, "resourceVersion", version.as_str());
     }
-    let applied = io.apply(&output.kind, place, body, output.force, detail(output)).await;
+    let applied = io.apply(&output.kind, key, body, output.force, detail(output)).await;
     match (&applied, &live) {
         (Err(Error::Api(status)), Some(seen))
-            if field_manager::is_conflict_with(status, &ledger.declaration.field_manager())
+            if field_manager::is_conflict_with(status, &reconcile.declaration.field_manager())
                 && (version.is_some() || !object::resource_version(seen).is_empty()) =>
         {
-            // The only rival is this controller itself, with an update of its own. Nobody else can get in between,
+            // The only rival is this controller itself, with an update of its own. No other writer can get in between,
             // since the version is that of the fence, or of the object that was seen. (If there was no such update then,
             // the next try sees it.)
-            let mut body = output.to_apply(&ledger.declaration, &ledger.parent);
+            let mut body = output.to_apply(&reconcile.declaration, &reconcile.parent);
             object::set_meta(&mut body, "uid", object::uid(seen));
             let seen = version.as_deref().unwrap_or(object::resource_version(seen));
             object::set_meta(&mut body, "resourceVersion", seen);
-            io.apply(&output.kind, place, body, true, detail(output)).await
+            io.apply(&output.kind, key, body, true, detail(output)).await
         }
         _ => applied,
     }
@@ -204,10 +204,10 @@ fn managers(live: &Value) -> String {
     if names.is_empty() { "somebody else".to_owned() } else { names.join(", ") }
 }
 
-/// An output must be of a declared kind, and in a place where what is declared can find it again.
-fn check_declared(ledger: &Ledger, output: &Output) -> Result<(), Bug> {
-    let declaration = &ledger.declaration;
-    let target = ledger.target();
+/// An output must be of a declared kind, and in a key where what is declared can find it again.
+fn check_declared(reconcile: &ReconcileState, output: &Output) -> Result<(), Bug> {
+    let declaration = &reconcile.declaration;
+    let target = reconcile.target();
     let declared = declaration.outputs.iter().find(|known| known.kind.resource == output.kind.resource);
     let kind = &output.kind.kind;
     let remedy = match declared {
@@ -222,8 +222,8 @@ fn check_declared(ledger: &Ledger, output: &Output) -> Result<(), Bug> {
     };
     Err(Bug::UndeclaredOutput {
         controller: declaration.name.clone(),
-        state: ledger.io.state().to_owned(),
-        output: shown(&output.kind, &output.place(&target)),
+        state: reconcile.io.state().to_owned(),
+        output: shown(&output.kind, &output.key(&target)),
         remedy,
     })
 }

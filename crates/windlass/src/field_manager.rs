@@ -27,7 +27,7 @@ pub(crate) fn has_written(object: &Value, manager: &str) -> bool {
     entries.any(|entry| is_of(entry, manager, "Apply") || is_of(entry, manager, "Update"))
 }
 
-/// Whether nobody but `manager` has written to an object.
+/// Whether `manager` is the only one that has written to an object.
 pub(crate) fn is_only_writer(object: &Value, manager: &str) -> bool {
     let entries = object["metadata"]["managedFields"].as_array().map_or(&[][..], Vec::as_slice);
     !entries.is_empty() && entries.iter().all(|entry| entry["manager"] == manager)

@@ -56,21 +56,21 @@ impl Io {
     pub(crate) async fn get(
         &self,
         kind: &KindInfo,
-        place: &ObjectRef,
+        key: &ObjectRef,
         shortcut: Shortcut,
     ) -> Result<Option<Arc<Value>>, Error> {
-        self.get_detail(kind, place, shortcut, Detail::Whole).await
+        self.get_detail(kind, key, shortcut, Detail::Whole).await
     }
 
     pub(crate) async fn get_detail(
         &self,
         kind: &KindInfo,
-        place: &ObjectRef,
+        key: &ObjectRef,
         shortcut: Shortcut,
         detail: Detail,
     ) -> Result<Option<Arc<Value>>, Error> {
         let request =
-            Request::new(Verb::Get, kind.resource.clone()).in_namespace(&place.namespace).named(&place.name);
+            Request::new(Verb::Get, kind.resource.clone()).in_namespace(&key.namespace).named(&key.name);
         let response = self.ask(request, shortcut, detail).await;
         match response.failure() {
             Some(status) if names_a_missing_object(status) => Ok(None),
@@ -94,14 +94,14 @@ impl Io {
     pub(crate) async fn apply(
         &self,
         kind: &KindInfo,
-        place: &ObjectRef,
+        key: &ObjectRef,
         body: Value,
         force: bool,
         detail: Detail,
     ) -> Result<Arc<Value>, Error> {
         let mut request = Request::new(Verb::Patch(PatchKind::Apply), kind.resource.clone())
-            .in_namespace(&place.namespace)
-            .named(&place.name)
+            .in_namespace(&key.namespace)
+            .named(&key.name)
             .with_body(body)
             .as_manager(&self.manager);
         request.options.force = force;
@@ -112,13 +112,13 @@ impl Io {
     pub(crate) async fn merge(
         &self,
         kind: &KindInfo,
-        place: &ObjectRef,
+        key: &ObjectRef,
         subresource: Option<&str>,
         patch: Value,
     ) -> Result<Arc<Value>, Error> {
         let mut request = Request::new(Verb::Patch(PatchKind::Merge), kind.resource.clone())
-            .in_namespace(&place.namespace)
-            .named(&place.name)
+            .in_namespace(&key.namespace)
+            .named(&key.name)
             .with_body(patch)
             .as_manager(&self.manager);
         request.subresource = subresource.map(str::to_owned);

@@ -7,7 +7,7 @@
 //! ```
 //! use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 //! use windlass::model::Cluster;
-//! use windlass::{Controller, Cx, Declaration, Machine, ObjectRef, Outcome, States, Verb, Verdict};
+//! use windlass::{Controller, Cx, Declaration, Machine, ObjectRef, Outcome, States, Verb, ReconcileResult};
 //! use windlass::{done, requeue_after, secs, to};
 //!
 //! /// Waits until each namespace has a ConfigMap `settings`.
@@ -43,7 +43,7 @@
 //!
 //! let mut local = windlass::local::Local::new(Cluster::new());
 //! let ended = local.reconcile(&Controller::new(Settings), &ObjectRef::new("", "default"))?;
-//! assert!(matches!(ended.verdict, Verdict::Requeue { .. }));
+//! assert!(matches!(ended.result, ReconcileResult::Requeue { .. }));
 //! assert_eq!(ended.path, ["Lookup"]);
 //! # Ok::<(), windlass::Bug>(())
 //! ```
@@ -57,7 +57,6 @@ mod coroutine;
 mod cx;
 mod declaration;
 mod detail;
-mod ended;
 mod ensure;
 mod field_manager;
 mod io;
@@ -71,6 +70,7 @@ pub mod permissions;
 mod prune;
 mod random;
 mod reconcile;
+mod reconcile_result;
 mod record;
 pub mod recording;
 mod report;
@@ -87,20 +87,20 @@ pub use coroutine::{Coroutine, Step};
 pub use cx::{Cx, Select, Service};
 pub use declaration::{
     CONTROLLER_LABEL, Cause, Declaration, OWNER_ANNOTATION, OWNER_LABEL, OutputKind, SUSPEND_ANNOTATION,
-    Trigger, Watch, Watching, only_metadata, owner_label, watching, watching_metadata,
+    Trigger, WatchDeclaration, Watching, only_metadata, owner_label, watching, watching_metadata,
 };
 pub use detail::Detail;
-pub use ended::{Ended, Event, ReadyChange, Verdict};
 pub use kind::{Kind, KindInfo, ObjectRef, from_value, to_value};
 pub use kube_core::metadata::PartialObjectMeta;
 pub use machine::{Controller, Finalizer, Machine};
 pub use outcome::{
-    CallError, Error, Next, Outcome, done, done_and_requeue_after, fail, fail_for_good, requeue_after, secs,
-    to, waiting,
+    CallError, Error, Outcome, Transition, done, done_and_requeue_after, fail, fail_for_good, requeue_after,
+    secs, to, waiting,
 };
 pub use output::Output;
 pub use permissions::Verb;
 pub use random::RandomBytes;
+pub use reconcile_result::{Event, ReadyChange, ReconcileResult, Reconciled};
 pub use record::{Condition, ControllerRecord, MachineStatus, OutputRecord};
 pub use states::{ConditionInfo, StateInfo, States};
 pub use windlass_derive::States;

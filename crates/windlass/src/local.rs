@@ -8,11 +8,11 @@ use windlass_model::{Cluster, Response, Timestamp};
 use crate::ask::{Answer, Ask};
 use crate::bug::Bug;
 use crate::coroutine::Step;
-use crate::ended::Ended;
 use crate::kind::ObjectRef;
 use crate::machine::Controller;
 use crate::outcome::CallError;
 use crate::random::RandomBytes;
+use crate::reconcile_result::Reconciled;
 
 /// What answers calls to external services.
 pub type ServiceModel = Box<dyn FnMut(Value) -> Result<Value, CallError> + Send>;
@@ -56,7 +56,7 @@ impl Local {
     ///
     /// # Errors
     /// When the framework's own part of the reconcile cannot go on, or a state asks for what the controller may not do.
-    pub fn reconcile(&mut self, controller: &Controller, target: &ObjectRef) -> Result<Ended, Bug> {
+    pub fn reconcile(&mut self, controller: &Controller, target: &ObjectRef) -> Result<Reconciled, Bug> {
         self.drive(controller, target, false)
     }
 
@@ -65,7 +65,11 @@ impl Local {
     ///
     /// # Errors
     /// When the framework's own part of the reconcile cannot go on, or a state asks for what the controller may not do.
-    pub fn reconcile_watched(&mut self, controller: &Controller, target: &ObjectRef) -> Result<Ended, Bug> {
+    pub fn reconcile_watched(
+        &mut self,
+        controller: &Controller,
+        target: &ObjectRef,
+    ) -> Result<Reconciled, Bug> {
         self.drive(controller, target, true)
     }
 
@@ -74,7 +78,7 @@ impl Local {
         controller: &Controller,
         target: &ObjectRef,
         create_missing: bool,
-    ) -> Result<Ended, Bug> {
+    ) -> Result<Reconciled, Bug> {
         self.log.clear();
         let mut coroutine = controller.reconcile(target, create_missing);
         let mut answers = Vec::new();

@@ -9,7 +9,7 @@ use crate::declaration::{Declaration, kebab_case};
 use crate::kind::Kind;
 use crate::outcome::Outcome;
 use crate::permissions::Right;
-use crate::reconcile::Ledger;
+use crate::reconcile::ReconcileState;
 use crate::run::{Run, run_machine};
 use crate::states::{StateInfo, States};
 
@@ -58,7 +58,7 @@ pub(crate) trait ErasedMachine: Send + Sync {
     /// Runs the states from the initial one until they end.
     fn run_all<'a>(
         &'a self,
-        ledger: &'a mut Ledger,
+        reconcile: &'a mut ReconcileState,
         deleting: bool,
     ) -> Pin<Box<dyn Future<Output = Run> + Send + 'a>>;
 }
@@ -72,10 +72,10 @@ impl<M: Machine> ErasedMachine for Erased<M> {
 
     fn run_all<'a>(
         &'a self,
-        ledger: &'a mut Ledger,
+        reconcile: &'a mut ReconcileState,
         deleting: bool,
     ) -> Pin<Box<dyn Future<Output = Run> + Send + 'a>> {
-        Box::pin(run_machine(&self.0, ledger, deleting))
+        Box::pin(run_machine(&self.0, reconcile, deleting))
     }
 }
 

@@ -8,16 +8,16 @@ use windlass_model::{Reason, Status};
 use crate::contested::{CONTESTED, is_contested};
 
 /// What a state returns. It is a `Result`, so `?` works on everything that `Cx` does.
-pub type Outcome<S> = Result<Next<S>, Error>;
+pub type Outcome<S> = Result<Transition<S>, Error>;
 
 /// How a state that did not fail ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Next<S> {
+pub enum Transition<S> {
     /// This state is done; run that one.
     To(S),
     /// This state is done, and so is the reconcile.
     Done,
-    /// As `Done`, and look again later.
+    /// As `Done`, but requeued after this time.
     DoneAndRequeue(Duration),
     /// This state waits for something: its outputs are applied, its condition is False, and the reconcile starts again
     /// later.
@@ -33,30 +33,30 @@ pub enum Next<S> {
 
 /// This state is done; go on with another.
 pub fn to<S>(state: S) -> Outcome<S> {
-    Ok(Next::To(state))
+    Ok(Transition::To(state))
 }
 
 /// This state is done, and so is the reconcile.
 pub fn done<S>() -> Outcome<S> {
-    Ok(Next::Done)
+    Ok(Transition::Done)
 }
 
-/// This state is done, and so is the reconcile; look again after a while.
+/// This state is done, and so is the reconcile; the parent is requeued after this time.
 pub fn done_and_requeue_after<S>(after: Duration) -> Outcome<S> {
-    Ok(Next::DoneAndRequeue(after))
+    Ok(Transition::DoneAndRequeue(after))
 }
 
 /// This state waits for something that is expected to come. The wait is not an error and never backs off. What the
 /// state has ensured is applied first, so it can wait for what it makes.
 ///
-/// `reason` becomes the condition's reason, so it must be CamelCase; anything else is put right.
+/// `reason` becomes the condition's reason, so it must be CamelCase; anything else is converted to it.
 pub fn requeue_after<S>(after: Duration, reason: impl Into<String>) -> Outcome<S> {
     waiting(after, reason, "")
 }
 
 /// [`requeue_after`] with a message for people.
 pub fn waiting<S>(after: Duration, reason: impl Into<String>, message: impl Into<String>) -> Outcome<S> {
-    Ok(Next::Requeue { after, reason: reason.into(), message: message.into() })
+    Ok(Transition::Requeue { after, reason: reason.into(), message: message.into() })
 }
 
 /// This state failed, and another try may succeed. Retries back off exponentially. Nothing may have been ensured in

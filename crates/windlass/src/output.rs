@@ -91,10 +91,10 @@ impl Output {
         self
     }
 
-    /// Writes the object only if nobody has changed it since this reconcile read it: created if it was absent, else
-    /// applied with its resource version. Otherwise the reconcile ends with a conflict and is tried again.
+    /// Writes the object only if it is unchanged since this reconcile read it: created if it was absent, else applied
+    /// with its resource version. Otherwise the reconcile ends with a conflict and is retried.
     ///
-    /// Without this the write that arrives last wins, be it an old one: one that was delayed, repeated, or sent by a
+    /// Without this the write that arrives last wins, even an old one: a write that was delayed, repeated, or sent by a
     /// process that has crashed since brings an old version back until the next reconcile.
     #[must_use]
     pub fn fenced(mut self) -> Self {
@@ -139,8 +139,8 @@ impl<K: Kind> From<K> for Output {
 }
 
 impl Output {
-    /// The object's place, with the parent's namespace where none is given.
-    pub(crate) fn place(&self, parent: &ObjectRef) -> ObjectRef {
+    /// The object's key, with the parent's namespace where none is given.
+    pub(crate) fn key(&self, parent: &ObjectRef) -> ObjectRef {
         let namespace = match object::namespace(&self.body) {
             _ if !self.kind.namespaced => "",
             "" => &parent.namespace,
@@ -152,14 +152,14 @@ impl Output {
     /// Whether an owner reference ties it to the parent. Kubernetes has none across namespaces.
     pub(crate) fn is_owned(&self, declaration: &Declaration, parent: &ObjectRef) -> bool {
         let possible = !declaration.parent.namespaced
-            || (self.kind.namespaced && self.place(parent).namespace == parent.namespace);
+            || (self.kind.namespaced && self.key(parent).namespace == parent.namespace);
         possible && self.owner != Owner::None
     }
 
-    /// What is sent to server-side apply: the body, with its place and its ties to the parent.
+    /// What is sent to server-side apply: the body, with its key and its ties to the parent.
     pub(crate) fn to_apply(&self, declaration: &Declaration, parent: &Value) -> Value {
         let target = ObjectRef::of(parent);
-        let place = self.place(&target);
+        let key = self.key(&target);
         let mut body = self.body.clone();
         // A typed object has a status even if the machine says nothing about it.
         if let Some(fields) = body.as_object_mut() {
@@ -171,7 +171,7 @@ impl Output {
             object::remove_meta(&mut body, field);
         }
         if self.kind.namespaced {
-            object::set_meta(&mut body, "namespace", place.namespace.as_str());
+            object::set_meta(&mut body, "namespace", key.namespace.as_str());
         }
         if self.is_owned(declaration, &target) {
             object::set_meta(&mut body, "ownerReferences", vec![self.owner_reference(declaration, parent)]);
@@ -201,8 +201,8 @@ impl Output {
 }
 
 /// `ConfigMap default/cm1`, for messages.
-pub(crate) fn shown(kind: &KindInfo, place: &ObjectRef) -> String {
-    format!("{} {place}", kind.qualified())
+pub(crate) fn shown(kind: &KindInfo, key: &ObjectRef) -> String {
+    format!("{} {key}", kind.qualified())
 }
 
 fn set_entry(body: &mut Value, map: &str, key: &str, value: &str) {

@@ -6,32 +6,32 @@ use windlass_model::object;
 use crate::declaration::{CONTROLLER_LABEL, Declaration, OWNER_ANNOTATION, OWNER_LABEL, owner_label};
 use crate::field_manager;
 use crate::kind::ObjectRef;
-use crate::reconcile::Ledger;
+use crate::reconcile::ReconcileState;
 use crate::record::OutputRecord;
 
 /// Whether a live object was made by this controller for this parent: its owner reference, its marks, or the
 /// inventory say so.
-pub(crate) fn is_ours(ledger: &Ledger, record: &OutputRecord, live: &Value) -> bool {
-    let known = ledger.record.outputs.iter().find(|known| known.same_object(record));
+pub(crate) fn is_ours(reconcile: &ReconcileState, record: &OutputRecord, live: &Value) -> bool {
+    let known = reconcile.record.outputs.iter().find(|known| known.same_object(record));
     let recorded = known.is_some_and(|known| !known.uid.is_empty() && known.uid == object::uid(live));
-    has_owner(live, &ledger.parent) || recorded || is_marked(ledger, live)
+    has_owner(live, &reconcile.parent) || recorded || is_marked(reconcile, live)
 }
 
 /// Whether this controller alone has written an object, with [`Cx::create`](crate::Cx::create) say, and no parent has
-/// claimed it yet. Whoever ensures it first gets it.
-pub(crate) fn is_unclaimed(ledger: &Ledger, live: &Value) -> bool {
+/// claimed it yet. The first one to ensure it gets it.
+pub(crate) fn is_unclaimed(reconcile: &ReconcileState, live: &Value) -> bool {
     let claimed = !object::owner_references(live).is_empty()
         || object::label(live, OWNER_LABEL).is_some()
         || object::annotation(live, OWNER_ANNOTATION).is_some();
-    !claimed && field_manager::is_only_writer(live, &ledger.declaration.field_manager())
+    !claimed && field_manager::is_only_writer(live, &reconcile.declaration.field_manager())
 }
 
 /// Whether labels or annotation name this controller and this parent, and the controller did write to it.
-pub(crate) fn is_marked(ledger: &Ledger, live: &Value) -> bool {
-    let (declaration, target) = (&ledger.declaration, ledger.target());
+pub(crate) fn is_marked(reconcile: &ReconcileState, live: &Value) -> bool {
+    let (declaration, target) = (&reconcile.declaration, reconcile.target());
     let labelled = object::label(live, CONTROLLER_LABEL) == Some(&declaration.name)
         && object::label(live, OWNER_LABEL) == Some(&owner_label(&target));
-    (labelled || is_annotated(declaration, &target, live)) && ledger.io.has_written(live)
+    (labelled || is_annotated(declaration, &target, live)) && reconcile.io.has_written(live)
 }
 
 /// Whether an output was made for this parent without an owner reference.

@@ -15,7 +15,7 @@ use crate::io::{Io, names_a_missing_object};
 use crate::kind::{KindInfo, ObjectRef};
 use crate::outcome::Error;
 use crate::ownership::{has_owner, is_annotated, is_marked, is_ours};
-use crate::reconcile::Ledger;
+use crate::reconcile::ReconcileState;
 use crate::record::OutputRecord;
 
 /// Which outputs are to go.
@@ -42,15 +42,20 @@ struct Found {
 
 /// Deletes every output that is not in `keep`, the last made first. Returns those that are still on their way out.
 pub(crate) async fn prune(
-    ledger: &Ledger,
+    reconcile: &ReconcileState,
     keep: &[OutputRecord],
     scope: Scope,
 ) -> Result<Vec<OutputRecord>, Stuck> {
     let unwanted = |record: &OutputRecord| !keep.iter().any(|kept| kept.same_object(record));
     let in_scope = |record: &OutputRecord| scope == Scope::All || record.unowned;
-    let mut candidates: Vec<OutputRecord> =
-        ledger.record.outputs.iter().filter(|record| unwanted(record) && in_scope(record)).cloned().collect();
-    let found = match find_outputs(ledger, scope).await {
+    let mut candidates: Vec<OutputRecord> = reconcile
+        .record
+        .outputs
+        .iter()
+        .filter(|record| unwanted(record) && in_scope(record))
+        .cloned()
+        .collect();
+    let found = match find_outputs(reconcile, scope).await {
         Ok(found) => found,
         Err(error) => return Err(Stuck { error, remaining: candidates }),
     };
@@ -61,14 +66,14 @@ pub(crate) async fn prune(
         .collect();
     candidates.extend(unrecorded);
     if !candidates.is_empty()
-        && let Err(error) = check_parent_is_current(ledger).await
+        && let Err(error) = check_parent_is_current(reconcile).await
     {
         return Err(Stuck { error, remaining: candidates });
     }
     let mut remaining = Vec::new();
     // In reverse: what was made last may depend on what was made first.
     while let Some(candidate) = candidates.pop() {
-        match remove(ledger, &candidate, &found).await {
+        match remove(reconcile, &candidate, &found).await {
             Ok(Removed::Gone) => {}
             Ok(Removed::OnItsWay) => remaining.insert(0, candidate),
             Err(error) => {
@@ -83,11 +88,11 @@ pub(crate) async fn prune(
 
 /// The parent may have been read from a cache. Before anything is deleted, make sure that what this run
 /// wants is what the user wants now.
-async fn check_parent_is_current(ledger: &Ledger) -> Result<(), Error> {
-    let (kind, target) = (&ledger.declaration.parent, ledger.target());
-    let now = ledger.io.get(kind, &target, Shortcut::None).await?;
+async fn check_parent_is_current(reconcile: &ReconcileState) -> Result<(), Error> {
+    let (kind, target) = (&reconcile.declaration.parent, reconcile.target());
+    let now = reconcile.io.get(kind, &target, Shortcut::None).await?;
     let current =
-        now.is_some_and(|now| object::resource_version(&now) == object::resource_version(&ledger.parent));
+        now.is_some_and(|now| object::resource_version(&now) == object::resource_version(&reconcile.parent));
     if current {
         return Ok(());
     }
@@ -100,17 +105,21 @@ enum Removed {
     OnItsWay,
 }
 
-async fn remove(ledger: &Ledger, candidate: &OutputRecord, found: &[Found]) -> Result<Removed, Error> {
+async fn remove(
+    reconcile: &ReconcileState,
+    candidate: &OutputRecord,
+    found: &[Found],
+) -> Result<Removed, Error> {
     let kind = candidate.kind_info();
     let object = match found.iter().find(|found| found.record.same_object(candidate)) {
         Some(found) => found.object.clone(),
         // Its labels would have found it.
-        None if !candidate.untied && is_searched(ledger, &kind, &candidate.place()) => {
+        None if !candidate.untied && is_searched(reconcile, &kind, &candidate.key()) => {
             return Ok(Removed::Gone);
         }
         None => {
-            match ledger.io.get_detail(&kind, &candidate.place(), Shortcut::None, Detail::Identity).await? {
-                Some(object) if is_ours(ledger, candidate, &object) => object,
+            match reconcile.io.get_detail(&kind, &candidate.key(), Shortcut::None, Detail::Identity).await? {
+                Some(object) if is_ours(reconcile, candidate, &object) => object,
                 _ => return Ok(Removed::Gone),
             }
         }
@@ -118,15 +127,15 @@ async fn remove(ledger: &Ledger, candidate: &OutputRecord, found: &[Found]) -> R
     if object::is_deleting(&object) {
         return Ok(Removed::OnItsWay);
     }
-    delete(&ledger.io, &kind, &object).await
+    delete(&reconcile.io, &kind, &object).await
 }
 
-fn is_searched(ledger: &Ledger, kind: &KindInfo, place: &ObjectRef) -> bool {
-    ledger.declaration.outputs.iter().any(|output| {
+fn is_searched(reconcile: &ReconcileState, kind: &KindInfo, key: &ObjectRef) -> bool {
+    reconcile.declaration.outputs.iter().any(|output| {
         output.kind.resource == kind.resource
             && (output.anywhere
-                || !ledger.declaration.parent.namespaced
-                || place.namespace == ledger.target().namespace)
+                || !reconcile.declaration.parent.namespaced
+                || key.namespace == reconcile.target().namespace)
     })
 }
 
@@ -147,16 +156,19 @@ async fn delete(io: &Io, kind: &KindInfo, object: &Value) -> Result<Removed, Err
 }
 
 /// The outputs of this parent that carry labels, by kind in the order of their declaration.
-async fn find_outputs(ledger: &Ledger, scope: Scope) -> Result<Vec<Found>, Error> {
+async fn find_outputs(reconcile: &ReconcileState, scope: Scope) -> Result<Vec<Found>, Error> {
     // A finalizer has no second chance: it does not rely on a cache.
     let freshness = if scope == Scope::All { Shortcut::Cache } else { Shortcut::None };
     let mut found = Vec::new();
-    for output in ledger.declaration.outputs.iter().filter(|output| scope == Scope::All || output.anywhere) {
-        for object in labelled(&ledger.declaration, &ledger.io, output, &ledger.target(), freshness).await? {
-            let owned = has_owner(&object, &ledger.parent);
+    for output in reconcile.declaration.outputs.iter().filter(|output| scope == Scope::All || output.anywhere)
+    {
+        for object in
+            labelled(&reconcile.declaration, &reconcile.io, output, &reconcile.target(), freshness).await?
+        {
+            let owned = has_owner(&object, &reconcile.parent);
             // One that had an owner and has it no more was orphaned on purpose.
-            let unowned = !owned && is_annotated(&ledger.declaration, &ledger.target(), &object);
-            if is_marked(ledger, &object) && (unowned || owned && scope == Scope::All) {
+            let unowned = !owned && is_annotated(&reconcile.declaration, &reconcile.target(), &object);
+            if is_marked(reconcile, &object) && (unowned || owned && scope == Scope::All) {
                 let mut record =
                     OutputRecord::new(&output.kind, &ObjectRef::of(&object), object::uid(&object));
                 record.unowned = unowned;

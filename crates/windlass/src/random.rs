@@ -13,15 +13,15 @@ pub struct RandomBytes(pub [u8; 32]);
 
 /// What a password is made of: no character needs quoting anywhere.
 const PASSWORD_CHARACTERS: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-/// So many characters are made from one draw; each takes 6 of its 256 bits, and is nearly evenly distributed.
+/// Number of characters made from one draw; each takes 6 of its 256 bits, and is nearly evenly distributed.
 const CHARACTERS_PER_DRAW: usize = 40;
 
 impl RandomBytes {
     /// The bytes that repeat a number: for drivers whose draws are chosen, not random.
     pub fn numbered(number: u64) -> Self {
         let mut bytes = [0; 32];
-        for (place, byte) in bytes.iter_mut().enumerate() {
-            *byte = number.rotate_right(8 * (place % 8) as u32) as u8 ^ place as u8;
+        for (index, byte) in bytes.iter_mut().enumerate() {
+            *byte = number.rotate_right(8 * (index % 8) as u32) as u8 ^ index as u8;
         }
         RandomBytes(bytes)
     }
@@ -95,8 +95,8 @@ impl<'de> Deserialize<'de> for RandomBytes {
         if digits.len() != 64 || !digits.is_ascii() {
             return Err(serde::de::Error::custom("random bytes are 64 hexadecimal digits"));
         }
-        for (place, byte) in bytes.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(&digits[2 * place..2 * place + 2], 16)
+        for (index, byte) in bytes.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&digits[2 * index..2 * index + 2], 16)
                 .map_err(serde::de::Error::custom)?;
         }
         Ok(RandomBytes(bytes))
@@ -120,8 +120,8 @@ mod tests {
         let mut counts = [0_u32; 62];
         for number in 0..5_000 {
             for character in RandomBytes(spread(number)).characters(CHARACTERS_PER_DRAW) {
-                let place = PASSWORD_CHARACTERS.iter().position(|known| char::from(*known) == character);
-                counts[place.unwrap()] += 1;
+                let index = PASSWORD_CHARACTERS.iter().position(|known| char::from(*known) == character);
+                counts[index.unwrap()] += 1;
             }
         }
         let expected = 5_000 * CHARACTERS_PER_DRAW as u32 / 62;

@@ -13,12 +13,12 @@ use windlass_model::{Request, Verb, object};
 use crate::ask::Shortcut;
 use crate::coroutine::Coroutine;
 use crate::declaration::{Declaration, SUSPEND_ANNOTATION};
-use crate::ended::{Ended, Verdict};
 use crate::io::{Io, names_a_missing_object, object_of};
 use crate::kind::ObjectRef;
 use crate::machine::Controller;
 use crate::outcome::Error;
 use crate::prune::{self, Scope};
+use crate::reconcile_result::{ReconcileResult, Reconciled};
 use crate::record::{ControllerRecord, OutputRecord, raw_record, read_record, with_record};
 use crate::run::{End, Run};
 use crate::status;
@@ -29,29 +29,29 @@ impl Controller {
     /// If the parent does not exist, and the machine says how to make one, it is made only if
     /// `create_missing`: that is, if a watched object triggered this, and not the parent's own deletion or
     /// that of an output.
-    pub fn reconcile(&self, target: &ObjectRef, create_missing: bool) -> Coroutine<Ended> {
+    pub fn reconcile(&self, target: &ObjectRef, create_missing: bool) -> Coroutine<Reconciled> {
         let controller = self.clone();
         let target = target.clone();
         Coroutine::new(self.name(), move |slot| async move {
             let io = Io::new(slot, &controller.declaration);
             match reconcile(&controller, &io, &target, create_missing).await {
                 Ok(ended) => ended,
-                Err(error) if is_gone(&error) => Ended::without_run(Verdict::Gone),
-                Err(error) => Ended::without_run(End::failed(error).verdict()),
+                Err(error) if is_gone(&error) => Reconciled::without_run(ReconcileResult::Gone),
+                Err(error) => Reconciled::without_run(End::failed(error).result()),
             }
         })
     }
 }
 
 /// What a reconcile knows about its parent, kept current across its own writes.
-pub(crate) struct Ledger {
+pub(crate) struct ReconcileState {
     pub(crate) declaration: Arc<Declaration>,
     pub(crate) io: Io,
     pub(crate) parent: Arc<Value>,
     pub(crate) record: ControllerRecord,
 }
 
-impl Ledger {
+impl ReconcileState {
     pub(crate) fn target(&self) -> ObjectRef {
         ObjectRef::of(&self.parent)
     }
@@ -68,7 +68,7 @@ impl Ledger {
         self.write_status(status).await
     }
 
-    /// Replaces fields of the status, if nobody has changed the parent since it was read.
+    /// Replaces fields of the status, if the parent is unchanged since it was read.
     pub(crate) async fn write_status(&mut self, fields: Value) -> Result<(), Error> {
         let mut patch = json!({ "metadata": { "resourceVersion": object::resource_version(&self.parent) } });
         // Moved, where `json!` would copy it.
@@ -81,7 +81,7 @@ impl Ledger {
         Err(self.status_not_stored("`controllers`, the inventory"))
     }
 
-    /// A structural schema that does not know a field drops it without a word.
+    /// A structural schema silently drops a field that it does not know.
     pub(crate) fn status_not_stored(&self, what: &str) -> Error {
         let message = format!(
             "the status of {} cannot hold {what}: make its status windlass::MachineStatus, or a type with this field \
@@ -91,7 +91,7 @@ impl Ledger {
         Error::Terminal { reason: "StatusNotStored".to_owned(), message }
     }
 
-    /// Replaces the parent's finalizers, if nobody has changed the parent since it was read.
+    /// Replaces the parent's finalizers, if the parent is unchanged since it was read.
     async fn write_finalizers(&mut self, finalizers: Vec<&str>) -> Result<(), Error> {
         let patch = json!({
             "metadata": {
@@ -110,7 +110,7 @@ async fn reconcile(
     io: &Io,
     target: &ObjectRef,
     create_missing: bool,
-) -> Result<Ended, Error> {
+) -> Result<Reconciled, Error> {
     let declaration = &controller.declaration;
     io.enter("(reading the parent)");
     let found = io.get(&declaration.parent, target, Shortcut::Cache).await?;
@@ -119,30 +119,30 @@ async fn reconcile(
         None if create_missing && declaration.creates_missing() => create(declaration, io, target).await?,
         None => {
             prune::leftovers_of_absent_parent(declaration, io, target).await?;
-            return Ok(Ended::without_run(Verdict::Gone));
+            return Ok(Reconciled::without_run(ReconcileResult::Gone));
         }
     };
     if !declaration.selects_parent(&parent) {
-        return Ok(Ended::without_run(Verdict::Idle));
+        return Ok(Reconciled::without_run(ReconcileResult::Idle));
     }
     let record = read_record(&parent, &declaration.name)?;
-    let mut ledger = Ledger { declaration: declaration.clone(), io: io.clone(), parent, record };
-    if is_suspended(&ledger.parent) {
-        status::write_suspended(&mut ledger).await?;
-        return Ok(Ended::without_run(Verdict::Idle));
+    let mut reconcile = ReconcileState { declaration: declaration.clone(), io: io.clone(), parent, record };
+    if is_suspended(&reconcile.parent) {
+        status::write_suspended(&mut reconcile).await?;
+        return Ok(Reconciled::without_run(ReconcileResult::Idle));
     }
-    if object::is_deleting(&ledger.parent) {
-        return finalize(controller, ledger).await;
+    if object::is_deleting(&reconcile.parent) {
+        return finalize(controller, reconcile).await;
     }
     if (controller.finalizer.is_some() || declaration.needs_cleanup())
-        && let Err(error) = add_finalizer(&mut ledger).await
+        && let Err(error) = add_finalizer(&mut reconcile).await
     {
         let run = Run::failed(controller.graph(), error);
-        return Ok(status::conclude(controller, &mut ledger, run).await);
+        return Ok(status::conclude(controller, &mut reconcile, run).await);
     }
-    let mut run = controller.machine.run_all(&mut ledger, false).await;
-    settle_inventory(&mut ledger, &mut run).await;
-    Ok(status::conclude(controller, &mut ledger, run).await.looked_at_again(declaration.resync))
+    let mut run = controller.machine.run_all(&mut reconcile, false).await;
+    settle_inventory(&mut reconcile, &mut run).await;
+    Ok(status::conclude(controller, &mut reconcile, run).await.requeued_within(declaration.resync))
 }
 
 async fn create(declaration: &Declaration, io: &Io, target: &ObjectRef) -> Result<Arc<Value>, Error> {
@@ -166,57 +166,58 @@ fn is_suspended(parent: &Value) -> bool {
     object::annotation(parent, SUSPEND_ANNOTATION).is_some_and(|value| value != "false")
 }
 
-async fn add_finalizer(ledger: &mut Ledger) -> Result<(), Error> {
-    let ours = ledger.declaration.finalizer();
-    let parent = ledger.parent.clone();
+async fn add_finalizer(reconcile: &mut ReconcileState) -> Result<(), Error> {
+    let ours = reconcile.declaration.finalizer();
+    let parent = reconcile.parent.clone();
     let mut finalizers: Vec<&str> = object::finalizers(&parent).collect();
     if finalizers.contains(&ours.as_str()) {
         return Ok(());
     }
     finalizers.push(&ours);
-    ledger.write_finalizers(finalizers).await
+    reconcile.write_finalizers(finalizers).await
 }
 
-/// The parent is being deleted: run the finalizer machine, clean up what no owner reference ties, let go.
-async fn finalize(controller: &Controller, mut ledger: Ledger) -> Result<Ended, Error> {
-    let ours = ledger.declaration.finalizer();
-    if !object::finalizers(&ledger.parent).any(|finalizer| finalizer == ours) {
-        return Ok(Ended::without_run(Verdict::Idle));
+/// The parent is being deleted: runs the finalizer machine, deletes outputs without an owner reference, and removes the
+/// finalizer.
+async fn finalize(controller: &Controller, mut reconcile: ReconcileState) -> Result<Reconciled, Error> {
+    let ours = reconcile.declaration.finalizer();
+    if !object::finalizers(&reconcile.parent).any(|finalizer| finalizer == ours) {
+        return Ok(Reconciled::without_run(ReconcileResult::Idle));
     }
     let mut run = match &controller.finalizer {
-        Some(machine) => machine.run_all(&mut ledger, true).await,
+        Some(machine) => machine.run_all(&mut reconcile, true).await,
         None => Run::nothing(),
     };
-    // "Done, but look again" is not done: whoever asks to look again wants the parent to be there.
+    // "Done, but requeue" is not done: a machine that asks to be requeued wants the parent to be there.
     if run.end != (End::Done { requeue_after: None }) {
-        remember(&mut ledger, std::mem::take(&mut run.ensured));
-        return Ok(status::conclude(controller, &mut ledger, run).await);
+        remember(&mut reconcile, std::mem::take(&mut run.ensured));
+        return Ok(status::conclude(controller, &mut reconcile, run).await);
     }
-    ledger.io.enter("(letting go)");
-    if ledger.declaration.needs_cleanup() || ledger.record.outputs.iter().any(|output| output.unowned) {
-        match prune::prune(&ledger, &[], Scope::WithoutOwner).await {
+    reconcile.io.enter("(letting go)");
+    if reconcile.declaration.needs_cleanup() || reconcile.record.outputs.iter().any(|output| output.unowned) {
+        match prune::prune(&reconcile, &[], Scope::WithoutOwner).await {
             Ok(_) => {}
             Err(stuck) => {
                 run.end = End::failed(stuck.error);
-                return Ok(status::conclude(controller, &mut ledger, run).await);
+                return Ok(status::conclude(controller, &mut reconcile, run).await);
             }
         }
     }
-    let parent = ledger.parent.clone();
+    let parent = reconcile.parent.clone();
     let others: Vec<&str> = object::finalizers(&parent).filter(|finalizer| *finalizer != ours).collect();
-    ledger.write_finalizers(others).await?;
-    Ok(Ended { verdict: run.end.verdict(), path: run.path(), bug: None, events: run.events, ready: None })
+    reconcile.write_finalizers(others).await?;
+    Ok(Reconciled { result: run.end.result(), path: run.path(), bug: None, events: run.events, ready: None })
 }
 
 /// Brings the inventory up to date. Only a run that came to its end knows what is no longer wanted.
-async fn settle_inventory(ledger: &mut Ledger, run: &mut Run) {
-    ledger.io.enter("(pruning)");
+async fn settle_inventory(reconcile: &mut ReconcileState, run: &mut Run) {
+    reconcile.io.enter("(pruning)");
     let ensured = std::mem::take(&mut run.ensured);
     if !run.end.is_done() {
-        remember(ledger, ensured);
+        remember(reconcile, ensured);
         return;
     }
-    ledger.record.outputs = match prune::prune(ledger, &ensured, Scope::All).await {
+    reconcile.record.outputs = match prune::prune(reconcile, &ensured, Scope::All).await {
         Ok(remaining) => ensured.into_iter().chain(remaining).collect(),
         Err(stuck) => {
             run.end = End::failed(stuck.error);
@@ -226,11 +227,11 @@ async fn settle_inventory(ledger: &mut Ledger, run: &mut Run) {
 }
 
 /// Adds what an unfinished run ensured to the inventory, which keeps all that it had.
-fn remember(ledger: &mut Ledger, ensured: Vec<OutputRecord>) {
+fn remember(reconcile: &mut ReconcileState, ensured: Vec<OutputRecord>) {
     for output in ensured {
-        match ledger.record.outputs.iter_mut().find(|known| known.same_object(&output)) {
+        match reconcile.record.outputs.iter_mut().find(|known| known.same_object(&output)) {
             Some(known) => *known = output,
-            None => ledger.record.outputs.push(output),
+            None => reconcile.record.outputs.push(output),
         }
     }
 }
@@ -240,16 +241,16 @@ pub(crate) fn is_gone(error: &Error) -> bool {
     matches!(error, Error::Api(status) if names_a_missing_object(status))
 }
 
-impl Ended {
-    /// The same, but the next look is no later than after this time.
-    fn looked_at_again(mut self, latest: Option<Duration>) -> Self {
-        if let Verdict::Done { requeue_after } = &mut self.verdict {
+impl Reconciled {
+    /// The same, but a completed reconcile is requeued after this time at the latest.
+    fn requeued_within(mut self, latest: Option<Duration>) -> Self {
+        if let ReconcileResult::Done { requeue_after } = &mut self.result {
             *requeue_after = requeue_after.iter().copied().chain(latest).min();
         }
         self
     }
 
-    fn without_run(verdict: Verdict) -> Self {
-        Ended { verdict, path: Vec::new(), bug: None, events: Vec::new(), ready: None }
+    fn without_run(result: ReconcileResult) -> Self {
+        Reconciled { result, path: Vec::new(), bug: None, events: Vec::new(), ready: None }
     }
 }

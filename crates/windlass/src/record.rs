@@ -97,20 +97,20 @@ pub struct OutputRecord {
 }
 
 impl OutputRecord {
-    pub(crate) fn new(kind: &KindInfo, place: &ObjectRef, uid: &str) -> Self {
+    pub(crate) fn new(kind: &KindInfo, key: &ObjectRef, uid: &str) -> Self {
         OutputRecord {
             api_version: kind.api_version(),
             kind: kind.kind.clone(),
             resource: kind.resource.plural.clone(),
-            namespace: place.namespace.clone(),
-            name: place.name.clone(),
+            namespace: key.namespace.clone(),
+            name: key.name.clone(),
             uid: uid.to_owned(),
             unowned: false,
             untied: false,
         }
     }
 
-    pub(crate) fn place(&self) -> ObjectRef {
+    pub(crate) fn key(&self) -> ObjectRef {
         ObjectRef::new(&self.namespace, &self.name)
     }
 
@@ -138,14 +138,14 @@ impl OutputRecord {
 /// The record of one controller in a parent's status; empty if there is none.
 ///
 /// # Errors
-/// When there is one that cannot be read: to start afresh would be to forget what it lists.
+/// When there is one that cannot be read: starting with an empty one would forget what it lists.
 pub(crate) fn read_record(parent: &Value, controller: &str) -> Result<ControllerRecord, Error> {
     match raw_record(parent, controller) {
         None => Ok(ControllerRecord { name: controller.to_owned(), ..ControllerRecord::default() }),
         Some(raw) => ControllerRecord::deserialize(raw).map_err(|error| Error::Terminal {
             reason: "UnreadableRecord".to_owned(),
             message: format!(
-                "status.controllers of {controller:?} cannot be read ({error}); mend or remove that entry"
+                "status.controllers of {controller:?} cannot be read ({error}); fix or remove that entry"
             ),
         }),
     }
@@ -163,7 +163,7 @@ pub(crate) fn other_records(parent: &Value, controller: &str) -> Vec<ControllerR
     others.filter_map(|record| ControllerRecord::deserialize(record).ok()).collect()
 }
 
-/// The `status.controllers` of a parent with one controller's record put in its place.
+/// The `status.controllers` of a parent with one controller's record added or replaced.
 pub(crate) fn with_record(parent: &Value, record: &ControllerRecord) -> Value {
     let mut records = parent["status"]["controllers"].as_array().cloned().unwrap_or_default();
     let written = serde_json::to_value(record).unwrap_or_default();

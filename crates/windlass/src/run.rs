@@ -8,14 +8,14 @@ use std::time::Duration;
 use crate::bug::Bug;
 use crate::coroutine::panic_message;
 use crate::cx::Cx;
-use crate::ended::{Event, Verdict};
 use crate::ensure;
 use crate::io::Io;
 use crate::kind::{Kind, from_value};
 use crate::machine::Machine;
-use crate::outcome::{Error, Next};
+use crate::outcome::{Error, Transition};
 use crate::output::shown;
-use crate::reconcile::Ledger;
+use crate::reconcile::ReconcileState;
+use crate::reconcile_result::{Event, ReconcileResult};
 use crate::record::OutputRecord;
 use crate::report::Report;
 use crate::states::{StateInfo, States};
@@ -75,14 +75,14 @@ impl End {
         matches!(self, End::Done { .. })
     }
 
-    pub(crate) fn verdict(&self) -> Verdict {
+    pub(crate) fn result(&self) -> ReconcileResult {
         let (reason, message) = (self.reason().to_owned(), self.message().to_owned());
         match self {
-            End::Done { requeue_after } => Verdict::Done { requeue_after: *requeue_after },
-            End::Requeue { after, .. } => Verdict::Requeue { after: *after, reason },
-            End::Failed { error, .. } if error.is_conflict() => Verdict::Conflict { reason, message },
-            End::Failed { error, .. } if !error.is_terminal() => Verdict::Failed { reason, message },
-            End::Failed { .. } | End::Bug { .. } => Verdict::Terminal { reason, message },
+            End::Done { requeue_after } => ReconcileResult::Done { requeue_after: *requeue_after },
+            End::Requeue { after, .. } => ReconcileResult::Requeue { after: *after, reason },
+            End::Failed { error, .. } if error.is_conflict() => ReconcileResult::Conflict { reason, message },
+            End::Failed { error, .. } if !error.is_terminal() => ReconcileResult::Failed { reason, message },
+            End::Failed { .. } | End::Bug { .. } => ReconcileResult::Terminal { reason, message },
         }
     }
 }
@@ -120,42 +120,46 @@ impl Run {
 
 /// Runs the states of a machine from the initial one. It ends, since declared edges make no cycle and
 /// an undeclared one stops it.
-pub(crate) async fn run_machine<M: Machine>(machine: &M, ledger: &mut Ledger, deleting: bool) -> Run {
+pub(crate) async fn run_machine<M: Machine>(
+    machine: &M,
+    reconcile: &mut ReconcileState,
+    deleting: bool,
+) -> Run {
     let graph = M::State::GRAPH;
-    let parent = match from_value(&ledger.parent) {
+    let parent = match from_value(&reconcile.parent) {
         Ok(parent) => parent,
         Err(error) => {
-            // Only a change of the object can mend this.
+            // Only a change of the object can fix this.
             let (reason, message) = (error.reason().to_owned(), error.to_string());
             return Run::failed(graph, Error::Terminal { reason, message });
         }
     };
     let mut run = Run::new(graph);
-    let cx: Cx<M::Parent> = Cx::new(parent, ledger.target(), ledger.io.clone(), deleting);
+    let cx: Cx<M::Parent> = Cx::new(parent, reconcile.target(), reconcile.io.clone(), deleting);
     let mut state = M::State::initial();
     loop {
         let index = state.index();
         cx.io().enter(graph.get(index).map_or("?", |state| state.name));
-        let controller = &ledger.declaration.name;
+        let controller = &reconcile.declaration.name;
         let outcome = Guarded { controller, io: cx.io(), state: Box::pin(machine.run(state, &cx)) }.await;
         run.events.extend(cx.take_events());
         run.report.extend(cx.take_report());
         let ended = match outcome {
-            Ok(Ok(next)) => finish_state(&cx, ledger, &mut run, index, next).await,
-            Ok(Err(error)) => Err(failed_state(&cx, ledger, error)),
+            Ok(Ok(next)) => finish_state(&cx, reconcile, &mut run, index, next).await,
+            Ok(Err(error)) => Err(failed_state(&cx, reconcile, error)),
             Err(bug) => Err(End::bug(bug)),
         };
         match ended {
-            Ok(Continue::With(next)) => {
+            Ok(Flow::With(next)) => {
                 run.done.push(index);
                 state = next;
             }
-            Ok(Continue::Stop { requeue_after }) => {
+            Ok(Flow::Stop { requeue_after }) => {
                 run.done.push(index);
                 run.end = End::Done { requeue_after };
                 return run;
             }
-            Ok(Continue::Wait(end)) | Err(end) => {
+            Ok(Flow::Wait(end)) | Err(end) => {
                 run.stopped_at = Some(index);
                 run.end = end;
                 return run;
@@ -176,23 +180,23 @@ impl<F: Future> Future for Guarded<'_, F> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let polled = catch_unwind(AssertUnwindSafe(|| self.state.as_mut().poll(context)));
-        let place = || (self.controller.to_owned(), self.io.state().to_owned());
+        let key = || (self.controller.to_owned(), self.io.state().to_owned());
         match polled {
             Ok(Poll::Ready(output)) => Poll::Ready(Ok(output)),
             Ok(Poll::Pending) if self.io.is_waiting() => Poll::Pending,
             Ok(Poll::Pending) => {
-                let (controller, state) = place();
+                let (controller, state) = key();
                 Poll::Ready(Err(Bug::ForeignAwait { controller, state }))
             }
             Err(panic) => {
-                let ((controller, state), message) = (place(), panic_message(panic.as_ref()));
+                let ((controller, state), message) = (key(), panic_message(panic.as_ref()));
                 Poll::Ready(Err(Bug::Panicked { controller, state, message }))
             }
         }
     }
 }
 
-enum Continue<S> {
+enum Flow<S> {
     With(S),
     Stop { requeue_after: Option<Duration> },
     Wait(End),
@@ -202,25 +206,25 @@ enum Continue<S> {
 /// what it waits for is often what it has just ensured.
 async fn finish_state<P: Kind, S: States>(
     cx: &Cx<P>,
-    ledger: &mut Ledger,
+    reconcile: &mut ReconcileState,
     run: &mut Run,
     index: usize,
-    next: Next<S>,
-) -> Result<Continue<S>, End> {
+    next: Transition<S>,
+) -> Result<Flow<S>, End> {
     let next = match next {
-        Next::To(state) => {
+        Transition::To(state) => {
             let declared = run.graph.get(index).is_some_and(|from| from.next.contains(&state.index()));
             if !declared {
-                return Err(End::bug(undeclared_transition(ledger, run, index, state.index())));
+                return Err(End::bug(undeclared_transition(reconcile, run, index, state.index())));
             }
-            Continue::With(state)
+            Flow::With(state)
         }
-        Next::DoneAndRequeue(after) => Continue::Stop { requeue_after: Some(after) },
-        Next::Done => Continue::Stop { requeue_after: None },
-        Next::Requeue { after, reason, message } => Continue::Wait(End::Requeue { after, reason, message }),
+        Transition::DoneAndRequeue(after) => Flow::Stop { requeue_after: Some(after) },
+        Transition::Done => Flow::Stop { requeue_after: None },
+        Transition::Requeue { after, reason, message } => Flow::Wait(End::Requeue { after, reason, message }),
     };
     for output in cx.take_outputs() {
-        ensure::apply(ledger, &mut run.ensured, &output, cx.is_deleting()).await?;
+        ensure::apply(reconcile, &mut run.ensured, &output, cx.is_deleting()).await?;
     }
     Ok(next)
 }
@@ -228,11 +232,10 @@ async fn finish_state<P: Kind, S: States>(
 /// How a state ends that failed. Its outputs are not applied, since it did not get to its end, and that is never
 /// silent: a failure of the API or of a service names them in its message, and is tried again. A failure that the
 /// machine itself decides on would drop them for good, so it is a bug.
-fn failed_state<P: Kind>(cx: &Cx<P>, ledger: &Ledger, error: Error) -> End {
-    let target = ledger.target();
+fn failed_state<P: Kind>(cx: &Cx<P>, reconcile: &ReconcileState, error: Error) -> End {
+    let target = reconcile.target();
     let outputs = cx.take_outputs();
-    let names: Vec<String> =
-        outputs.iter().map(|output| shown(&output.kind, &output.place(&target))).collect();
+    let names: Vec<String> = outputs.iter().map(|output| shown(&output.kind, &output.key(&target))).collect();
     if names.is_empty() {
         return End::failed(error);
     }
@@ -240,8 +243,8 @@ fn failed_state<P: Kind>(cx: &Cx<P>, ledger: &Ledger, error: Error) -> End {
     match error {
         Error::Failed { reason, message } | Error::Terminal { reason, message } => {
             End::bug(Bug::OutputNotApplied {
-                controller: ledger.declaration.name.clone(),
-                state: ledger.io.state().to_owned(),
+                controller: reconcile.declaration.name.clone(),
+                state: reconcile.io.state().to_owned(),
                 outputs,
                 reason,
                 message,
@@ -254,7 +257,11 @@ fn failed_state<P: Kind>(cx: &Cx<P>, ledger: &Ledger, error: Error) -> End {
     }
 }
 
-fn undeclared_transition(ledger: &Ledger, run: &Run, from: usize, to: usize) -> Bug {
+fn undeclared_transition(reconcile: &ReconcileState, run: &Run, from: usize, to: usize) -> Bug {
     let name = |index: usize| run.graph.get(index).map_or("?", |state| state.name).to_owned();
-    Bug::UndeclaredTransition { controller: ledger.declaration.name.clone(), from: name(from), to: name(to) }
+    Bug::UndeclaredTransition {
+        controller: reconcile.declaration.name.clone(),
+        from: name(from),
+        to: name(to),
+    }
 }

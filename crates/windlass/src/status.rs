@@ -6,121 +6,130 @@ use windlass_model::object;
 use crate::conditions::{self, READY, SUSPENDED, Wanted};
 use crate::contested::CONTESTED;
 use crate::declaration::SUSPEND_ANNOTATION;
-use crate::ended::{Ended, Event, ReadyChange, Verdict};
 use crate::machine::Controller;
 use crate::outcome::Error;
-use crate::reconcile::{Ledger, is_gone};
+use crate::reconcile::{ReconcileState, is_gone};
+use crate::reconcile_result::{Event, ReadyChange, ReconcileResult, Reconciled};
 use crate::record::{other_records, with_record};
 use crate::report::Report;
 use crate::run::{End, Run};
 
 /// Writes what a run found out, and says how the reconcile ended.
-pub(crate) async fn conclude(controller: &Controller, ledger: &mut Ledger, mut run: Run) -> Ended {
-    ledger.io.enter("(writing the status)");
-    let (mut verdict, mut change) = (run.end.verdict(), None);
-    if ledger.declaration.keeps_status() {
-        let before = Shown::of(&ledger.parent);
-        match write_run(controller, ledger, &run).await {
+pub(crate) async fn conclude(
+    controller: &Controller,
+    reconcile: &mut ReconcileState,
+    mut run: Run,
+) -> Reconciled {
+    reconcile.io.enter("(writing the status)");
+    let (mut result, mut change) = (run.end.result(), None);
+    if reconcile.declaration.keeps_status() {
+        let before = Shown::of(&reconcile.parent);
+        match write_run(controller, reconcile, &run).await {
             Ok(ready) => {
-                run.events.extend(ready_event(&before, &ready, &verdict));
+                run.events.extend(ready_event(&before, &ready, &result));
                 change = before.change_to(ready);
             }
-            // Deleted in the meantime: there is nobody left to tell.
-            Err(error) if is_gone(&error) => verdict = Verdict::Gone,
-            Err(error) => verdict = End::failed(error).verdict(),
+            // Deleted in the meantime: there is no status left to write.
+            Err(error) if is_gone(&error) => result = ReconcileResult::Gone,
+            Err(error) => result = End::failed(error).result(),
         }
     }
     let bug = match &run.end {
         End::Bug { bug, .. } => Some((**bug).clone()),
         _ => None,
     };
-    Ended { verdict, path: run.path(), bug, events: run.events, ready: change }
+    Reconciled { result, path: run.path(), bug, events: run.events, ready: change }
 }
 
-/// Says that the controller keeps its hands off.
-pub(crate) async fn write_suspended(ledger: &mut Ledger) -> Result<(), Error> {
-    if !ledger.declaration.keeps_status() {
+/// Reports that the controller is suspended.
+pub(crate) async fn write_suspended(reconcile: &mut ReconcileState) -> Result<(), Error> {
+    if !reconcile.declaration.keeps_status() {
         return Ok(());
     }
     let message = format!("The annotation {SUSPEND_ANNOTATION} is set; remove it to go on");
     let wanted = [Wanted::new(SUSPENDED, "True", "Annotated", &message)];
     // What earlier runs found out stays as it was: nothing has been looked at.
-    let observed = ledger.parent["status"]["observedGeneration"].clone();
-    write(ledger, &wanted, &[], observed, &Report::default()).await
+    let observed = reconcile.parent["status"]["observedGeneration"].clone();
+    write(reconcile, &wanted, &[], observed, &Report::default()).await
 }
 
 /// Writes the conditions of a run and this controller's record; returns the Ready condition.
-async fn write_run(controller: &Controller, ledger: &mut Ledger, run: &Run) -> Result<Wanted, Error> {
-    let generation = object::generation(&ledger.parent);
-    let others = other_records(&ledger.parent, &ledger.declaration.name);
+async fn write_run(
+    controller: &Controller,
+    reconcile: &mut ReconcileState,
+    run: &Run,
+) -> Result<Wanted, Error> {
+    let generation = object::generation(&reconcile.parent);
+    let others = other_records(&reconcile.parent, &reconcile.declaration.name);
     let own = conditions::ready(run);
     let mut wanted = conditions::of_states(run);
 
     // Conditions of states that the code of today does not have any more go; all others of ours stay.
     let known = controller.condition_kinds();
-    let (mut kept, mut removed): (Vec<String>, Vec<String>) = std::mem::take(&mut ledger.record.conditions)
-        .into_iter()
-        .partition(|kind| known.contains(&kind.as_str()));
+    let (mut kept, mut removed): (Vec<String>, Vec<String>) =
+        std::mem::take(&mut reconcile.record.conditions)
+            .into_iter()
+            .partition(|kind| known.contains(&kind.as_str()));
     removed.push(SUSPENDED.to_owned());
     kept.extend(wanted.iter().map(|condition| condition.kind.clone()));
     kept.sort();
     kept.dedup();
 
-    ledger.record.conditions = kept;
-    ledger.record.observed_generation = generation;
-    ledger.record.ready = own.status == "True";
-    (ledger.record.reason, ledger.record.message) =
-        if ledger.record.ready { Default::default() } else { (own.reason, own.message) };
+    reconcile.record.conditions = kept;
+    reconcile.record.observed_generation = generation;
+    reconcile.record.ready = own.status == "True";
+    (reconcile.record.reason, reconcile.record.message) =
+        if reconcile.record.ready { Default::default() } else { (own.reason, own.message) };
 
-    let ready = conditions::ready_with_others(&ledger.record, &others, generation);
+    let ready = conditions::ready_with_others(&reconcile.record, &others, generation);
     wanted.push(ready.clone());
     let observed = others.iter().map(|other| other.observed_generation).fold(generation, i64::min);
-    write(ledger, &wanted, &removed, observed.into(), &run.report).await?;
+    write(reconcile, &wanted, &removed, observed.into(), &run.report).await?;
     Ok(ready)
 }
 
 /// Writes conditions, the observed generation, this controller's record and what the machine reports, unless they are
 /// so already.
 async fn write(
-    ledger: &mut Ledger,
+    reconcile: &mut ReconcileState,
     wanted: &[Wanted],
     removed: &[String],
     observed_generation: Value,
     report: &Report,
 ) -> Result<(), Error> {
-    let generation = object::generation(&ledger.parent);
-    let merge = |ledger: &Ledger, now| {
-        conditions::merge(&ledger.parent["status"]["conditions"], wanted, removed, generation, now)
+    let generation = object::generation(&reconcile.parent);
+    let merge = |reconcile: &ReconcileState, now| {
+        conditions::merge(&reconcile.parent["status"]["conditions"], wanted, removed, generation, now)
     };
-    let merged = match merge(ledger, None) {
+    let merged = match merge(reconcile, None) {
         Some(merged) => merged,
         // A condition changes, so the time is needed.
         None => {
-            let now = ledger.io.now().await;
-            merge(ledger, Some(now)).unwrap_or_default()
+            let now = reconcile.io.now().await;
+            merge(reconcile, Some(now)).unwrap_or_default()
         }
     };
     let mut fields = Map::from_iter([
         ("conditions".to_owned(), merged.into()),
-        ("controllers".to_owned(), with_record(&ledger.parent, &ledger.record)),
+        ("controllers".to_owned(), with_record(&reconcile.parent, &reconcile.record)),
     ]);
     if !observed_generation.is_null() {
         fields.insert("observedGeneration".to_owned(), observed_generation);
     }
-    let old = &ledger.parent["status"];
+    let old = &reconcile.parent["status"];
     let reported = report.changes(old);
     if reported.is_empty() && fields.iter().all(|(name, value)| old[name] == *value) {
         return Ok(());
     }
     fields.extend(reported);
-    ledger.write_status(fields.into()).await?;
-    let stored = &ledger.parent["status"]["conditions"];
+    reconcile.write_status(fields.into()).await?;
+    let stored = &reconcile.parent["status"]["conditions"];
     if let Some(lost) = wanted.iter().find(|condition| !conditions::contains(stored, condition)) {
-        return Err(ledger.status_not_stored(&format!("`conditions` (here {})", lost.kind)));
+        return Err(reconcile.status_not_stored(&format!("`conditions` (here {})", lost.kind)));
     }
-    match report.lost(&ledger.parent["status"]) {
+    match report.lost(&reconcile.parent["status"]) {
         None => Ok(()),
-        Some(field) => Err(ledger.status_not_stored(&format!("`{field}`, which the machine reports"))),
+        Some(field) => Err(reconcile.status_not_stored(&format!("`{field}`, which the machine reports"))),
     }
 }
 
@@ -155,15 +164,15 @@ impl Shown {
 
 /// An Event when Ready changes, or when the reason becomes one that only people can do something about. To wait is
 /// ordinary: a warning is for runs that failed.
-fn ready_event(before: &Shown, ready: &Wanted, verdict: &Verdict) -> Option<Event> {
+fn ready_event(before: &Shown, ready: &Wanted, result: &ReconcileResult) -> Option<Event> {
     let newly_contested = ready.reason == CONTESTED && before.reason != CONTESTED;
     if ready.status == before.status && !newly_contested {
         return None;
     }
-    Some(match verdict {
+    Some(match result {
         _ if ready.status == "True" => Event::normal("Ready", ready.message.clone()),
         // That it is not ready although it is done is because of another controller, which says so itself.
-        Verdict::Requeue { .. } | Verdict::Done { .. } => {
+        ReconcileResult::Requeue { .. } | ReconcileResult::Done { .. } => {
             Event::normal(ready.reason.clone(), ready.message.clone())
         }
         _ => Event::warning(ready.reason.clone(), ready.message.clone()),

@@ -255,7 +255,7 @@ fn conditions_are_condition_types() {
             (r#""b""#, "`when_false` is the message"),
         ],
     );
-    // A condition that is wrong is still one: only the real mistake is told.
+    // An invalid condition is still a condition: only the real mistake is reported.
     check(
         r#"enum Step { #[state(initial, condition = 3, when_true = "a")] A }"#,
         &[("3", "`condition` takes a string")],
@@ -263,7 +263,7 @@ fn conditions_are_condition_types() {
 }
 
 #[test]
-fn all_mistakes_are_told_at_once() {
+fn all_mistakes_are_reported_at_once() {
     check(
         r#"enum Step<T> {
             #[state(initial, condition = "Ready", colour = "red", next(Second, Fourth))]

@@ -1,5 +1,5 @@
 // What the generated code relies on in the crate `windlass`. The tests of the derive include these
-// few lines in its place, since `windlass` itself depends on the derive.
+// few lines instead, since `windlass` itself depends on the derive.
 
 /// The steps of a reconcile.
 pub trait States: Sized + Send + 'static {
@@ -7,7 +7,7 @@ pub trait States: Sized + Send + 'static {
     const GRAPH: &'static [StateInfo];
     /// Where a reconcile starts.
     fn initial() -> Self;
-    /// The place of this state in the graph.
+    /// The index of this state in the graph.
     fn index(&self) -> usize;
 }
 

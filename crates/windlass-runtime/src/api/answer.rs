@@ -33,7 +33,7 @@ impl Answered {
         }
     }
 
-    /// A failure that no server told.
+    /// A failure that no server reported.
     pub(super) fn of_failure(status: Status) -> Self {
         let body = Bytes::from(status.to_value().to_string());
         Answered { code: status.code, body, retry_after_seconds: None, warnings: Vec::new() }
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_is_told_from_an_object() {
+    fn distinguishes_a_status_from_an_object() {
         let status = Status::success().to_value();
         let response = read(&request(Verb::Delete), &answered(200, &status));
         assert!(matches!(&response.body, Body::Status(status) if status.is_success()), "{response:?}");

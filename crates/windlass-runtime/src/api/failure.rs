@@ -11,7 +11,7 @@ use super::Answered;
 /// How much of an answer that is no `Status` a message shows.
 const SHOWN_CHARACTERS: usize = 200;
 
-/// The failure that a server told.
+/// The failure that a server reported.
 pub(crate) fn of_answer(answered: &Answered) -> Status {
     let value: Value = serde_json::from_slice(&answered.body).unwrap_or_default();
     let mut status = if value["kind"] == "Status" {

@@ -12,7 +12,7 @@ use super::failure;
 pub(crate) struct Lines<Source = Body> {
     body: Source,
     buffer: BytesMut,
-    /// So many bytes of the buffer are known to have no line end.
+    /// Number of bytes at the start of the buffer that are known to have no line end.
     scanned: usize,
 }
 

@@ -22,7 +22,7 @@ pub(crate) use answer::{Answered, read};
 pub(crate) use failure::{of_answer, read_status};
 pub(crate) use lines::Lines;
 
-/// A request that the server asks to send again is sent so often in all.
+/// Maximum number of attempts of a request that the server asks to send again.
 const TRIES_MAX: u32 = 5;
 /// A longer wait is the caller's affair: it holds a worker.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(30);
@@ -158,7 +158,7 @@ mod tests {
 
     use super::*;
 
-    /// A server that is busy for so many requests, and what it has counted.
+    /// A server that is busy for this number of requests, and the count of its requests.
     fn busy(times: u32, retry_after: &'static str) -> (Api, Arc<AtomicU32>) {
         let asked = Arc::new(AtomicU32::new(0));
         let counter = Arc::clone(&asked);
@@ -198,12 +198,12 @@ mod tests {
     #[tokio::test]
     async fn a_server_that_cannot_be_reached_is_a_status() {
         let refuse = |_: http::Request<Body>| async {
-            Err::<http::Response<Body>, _>(std::io::Error::other("nobody listens"))
+            Err::<http::Response<Body>, _>(std::io::Error::other("connection refused"))
         };
         let api = Api::new(kube::Client::new(tower::service_fn(refuse), "default"));
         let response = api.perform(&get()).await;
         let status = response.failure().expect("a failure");
         assert_eq!((status.code, status.reason), (503, Some(Reason::ServiceUnavailable)));
-        assert!(status.message.ends_with("nobody listens"), "{}", status.message);
+        assert!(status.message.ends_with("connection refused"), "{}", status.message);
     }
 }

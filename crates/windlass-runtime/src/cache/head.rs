@@ -11,7 +11,7 @@ use super::IndexedValues;
 /// What the cache needs to know of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
-    pub(crate) place: ObjectRef,
+    pub(crate) key: ObjectRef,
     pub(crate) uid: Box<str>,
     /// `metadata.resourceVersion` as a number: Kubernetes lets clients compare those of one resource.
     pub(crate) version: u64,
@@ -126,7 +126,7 @@ impl Head {
         let held = metadata.finalizers.is_some_and(|finalizers| !finalizers.is_empty())
             || metadata.deletion_grace_period_seconds.is_some_and(|seconds| seconds > 0);
         Ok(Head {
-            place: ObjectRef::new(&metadata.namespace, &metadata.name),
+            key: ObjectRef::new(&metadata.namespace, &metadata.name),
             uid: metadata.uid.into(),
             version,
             labels: metadata.labels.unwrap_or_default().of(indexed),
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(
             head,
             Head {
-                place: ObjectRef::new("ns", "a"),
+                key: ObjectRef::new("ns", "a"),
                 uid: "u".into(),
                 version: 12,
                 labels: [(2, "ns.p".into()), (1, "\"2\"".into())].into(),

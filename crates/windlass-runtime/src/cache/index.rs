@@ -1,4 +1,4 @@
-//! Which objects have which values of some labels, so that those with one value are found without a look at the others.
+//! Label indexes: the objects with a given value of a label are found without a look at the others.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -6,22 +6,22 @@ use std::sync::Arc;
 use windlass::model::selector::LabelSelector;
 use windlass::{OWNER_LABEL, ObjectRef};
 
-use super::place::namespace_range;
+use super::namespace_range::namespace_range;
 
 /// The values that one object has of the labels that are indexed: the number of the label, and its value.
 pub(crate) type IndexedValues = Box<[(usize, Box<str>)]>;
 
-/// The places of objects by the values of some labels.
+/// The keys of objects by the values of some labels.
 pub(super) struct Indexes {
     labels: Arc<[Box<str>]>,
-    /// For each label, the places by value.
-    places: Vec<HashMap<Box<str>, BTreeSet<Arc<ObjectRef>>>>,
+    /// For each label, the keys by value.
+    keys: Vec<HashMap<Box<str>, BTreeSet<Arc<ObjectRef>>>>,
 }
 
 impl Default for Indexes {
     /// By the owner: a reconcile asks for all outputs of its parent.
     fn default() -> Self {
-        Indexes { labels: Arc::new([OWNER_LABEL.into()]), places: vec![HashMap::new()] }
+        Indexes { labels: Arc::new([OWNER_LABEL.into()]), keys: vec![HashMap::new()] }
     }
 }
 
@@ -37,30 +37,30 @@ impl Indexes {
             return;
         }
         self.labels = self.labels.iter().cloned().chain([label.into()]).collect();
-        self.places.push(HashMap::new());
+        self.keys.push(HashMap::new());
     }
 
-    pub(super) fn insert(&mut self, values: &IndexedValues, place: &Arc<ObjectRef>) {
+    pub(super) fn insert(&mut self, values: &IndexedValues, key: &Arc<ObjectRef>) {
         for (label, value) in values {
-            if let Some(places) = self.places.get_mut(*label) {
-                places.entry(value.clone()).or_default().insert(Arc::clone(place));
+            if let Some(keys) = self.keys.get_mut(*label) {
+                keys.entry(value.clone()).or_default().insert(Arc::clone(key));
             }
         }
     }
 
-    pub(super) fn remove(&mut self, values: &IndexedValues, place: &ObjectRef) {
+    pub(super) fn remove(&mut self, values: &IndexedValues, key: &ObjectRef) {
         for (label, value) in values {
-            let Some(by_value) = self.places.get_mut(*label) else { continue };
-            let Some(places) = by_value.get_mut(value) else { continue };
-            places.remove(place);
-            if places.is_empty() {
+            let Some(by_value) = self.keys.get_mut(*label) else { continue };
+            let Some(keys) = by_value.get_mut(value) else { continue };
+            keys.remove(key);
+            if keys.is_empty() {
                 by_value.remove(value);
             }
         }
     }
 
-    /// The places of all objects that a selector can select, in order, if an index tells; in the way that yields the
-    /// fewest.
+    /// The keys of all objects that a selector can select, in order; `None` if no index covers the selector. Of several
+    /// indexes, the one that yields the fewest keys is used.
     pub(super) fn candidates(
         &self,
         selector: &LabelSelector,
@@ -68,7 +68,7 @@ impl Indexes {
     ) -> Option<Vec<&Arc<ObjectRef>>> {
         let ways = selector.demanded().filter_map(|(label, values)| {
             let number = self.labels.iter().position(|known| **known == *label)?;
-            let by_value = self.places.get(number)?;
+            let by_value = self.keys.get(number)?;
             Some(values.iter().filter_map(|value| by_value.get(value.as_str())).collect::<Vec<_>>())
         });
         let fewest = ways.min_by_key(|sets| sets.iter().map(|set| set.len()).sum::<usize>())?;
@@ -84,6 +84,6 @@ impl Indexes {
 
     #[cfg(test)]
     pub(super) fn is_empty(&self) -> bool {
-        self.places.iter().all(HashMap::is_empty)
+        self.keys.iter().all(HashMap::is_empty)
     }
 }

@@ -1,12 +1,12 @@
-//! What one watch knows: objects as text, never older than what this process last wrote itself.
+//! The cache of one watch: objects as text, never older than what this process last wrote itself.
 //!
-//! Two things tell the cache of changes: the watch, in the order of versions but late, and the answers to our own
-//! writes, at once. Versions put them in order. `reached` is the version up to which the watch has told all: what an
-//! answer of ours says about an earlier moment is no news, whether the object has changed since or is gone.
+//! The cache learns of changes from two sources: the watch, in the order of versions but late, and the responses to our
+//! own writes, immediately. Versions put them in order. `reached` is the version up to which the watch has reported
+//! everything: a response of an earlier version is no event, whether the object has changed since or is gone.
 
 mod head;
 mod index;
-mod place;
+mod namespace_range;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -17,7 +17,7 @@ use windlass::model::selector::LabelSelector;
 pub(crate) use head::Head;
 pub(crate) use index::IndexedValues;
 use index::Indexes;
-use place::namespace_range;
+use namespace_range::namespace_range;
 
 /// The objects that one watch is about.
 #[derive(Default)]
@@ -27,11 +27,11 @@ pub(crate) struct Cache {
 
 #[derive(Default)]
 struct Objects {
-    by_place: BTreeMap<Arc<ObjectRef>, Kept>,
+    by_key: BTreeMap<Arc<ObjectRef>, Kept>,
     by_label: Indexes,
-    /// What went by a write of ours, and the watch has not told yet, by uid.
+    /// Objects that our own writes removed and whose removal the watch has not reported yet, by uid.
     tombstones: HashMap<Box<str>, Tombstone>,
-    /// The version up to which the watch has told all.
+    /// The version up to which the watch has reported everything.
     reached: u64,
 }
 
@@ -44,7 +44,7 @@ struct Kept {
     applied: Option<(u64, u64)>,
 }
 
-/// How an object went.
+/// How an object was removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tombstone {
     /// It was deleted, after this version.
@@ -54,7 +54,7 @@ enum Tombstone {
 }
 
 impl Tombstone {
-    /// Whether news of this version are older than what is known.
+    /// Whether an event of this version is older than what is known.
     fn covers(self, version: u64) -> bool {
         match self {
             Tombstone::Deleted(_) => true,
@@ -81,41 +81,37 @@ pub(crate) struct Found {
 /// What is new to the cache about one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Change {
-    pub(crate) place: ObjectRef,
+    pub(crate) key: ObjectRef,
     pub(crate) before: Option<Arc<str>>,
     pub(crate) after: Option<Arc<str>>,
 }
 
-/// Who says that an object is so.
+/// Where a version of an object comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     /// The watch, or its list.
-    Watch,
+    Informer,
     /// The answer to a write of this process.
     OwnWrite,
 }
 
 impl Cache {
     /// An object, if there is one.
-    pub(crate) fn get(&self, place: &ObjectRef) -> Option<Found> {
-        self.read().by_place.get(place).map(Kept::found)
+    pub(crate) fn get(&self, key: &ObjectRef) -> Option<Found> {
+        self.read().by_key.get(key).map(Kept::found)
     }
 
-    /// The objects of one namespace, or of all, by namespace and name. Among them are all that a selector selects, and
-    /// no others where an index tells.
+    /// The objects of one namespace, or of all, by namespace and name: all that a selector selects, and others too
+    /// unless an index covers the selector.
     pub(crate) fn list(&self, namespace: Option<&str>, labels: &LabelSelector) -> Vec<Found> {
         let objects = self.read();
-        if let Some(places) = objects.by_label.candidates(labels, namespace) {
-            return places
-                .into_iter()
-                .filter_map(|place| objects.by_place.get(place))
-                .map(Kept::found)
-                .collect();
+        if let Some(keys) = objects.by_label.candidates(labels, namespace) {
+            return keys.into_iter().filter_map(|key| objects.by_key.get(key)).map(Kept::found).collect();
         }
         match namespace {
-            None => objects.by_place.values().map(Kept::found).collect(),
+            None => objects.by_key.values().map(Kept::found).collect(),
             Some(namespace) => {
-                objects.by_place.range(namespace_range(namespace)).map(|(_, kept)| kept.found()).collect()
+                objects.by_key.range(namespace_range(namespace)).map(|(_, kept)| kept.found()).collect()
             }
         }
     }
@@ -124,7 +120,7 @@ impl Cache {
     pub(crate) fn index(&self, label: &str) {
         let mut objects = self.write();
         // Those that are there already would be missing in it.
-        if objects.by_place.is_empty() {
+        if objects.by_key.is_empty() {
             objects.by_label.add_label(label);
         }
     }
@@ -136,7 +132,7 @@ impl Cache {
 
     /// How many objects there are.
     pub(crate) fn len(&self) -> usize {
-        self.read().by_place.len()
+        self.read().by_key.len()
     }
 
     /// The version from which the watch goes on.
@@ -144,8 +140,8 @@ impl Cache {
         self.read().reached
     }
 
-    /// The watch has told all up to this version. Returns whether that makes sense: if it was further before, then
-    /// this is another store, whose versions cannot be compared.
+    /// The watch has reported everything up to this version. Returns whether that makes sense: if it was further
+    /// before, then this is another store, whose versions cannot be compared.
     pub(crate) fn bookmark(&self, version: u64) -> bool {
         let mut objects = self.write();
         let makes_sense = version >= objects.reached;
@@ -156,11 +152,11 @@ impl Cache {
     /// An object is as this text says.
     pub(crate) fn put(&self, head: Head, text: Arc<str>, source: Source) -> Option<Change> {
         let mut objects = self.write();
-        // What the watch has told already is no news, even if the object is gone since.
+        // What the watch has reported already is no event, even if the object is gone since.
         if head.version <= objects.reached {
             return None;
         }
-        if source == Source::Watch {
+        if source == Source::Informer {
             objects.reached = head.version;
         }
         if objects.is_known_gone(&head) {
@@ -177,35 +173,35 @@ impl Cache {
         }
         objects.reached = head.version;
         objects.tombstones.remove(&head.uid);
-        let known = objects.by_place.get(&head.place)?;
-        // A newer object may have the name by now, by a write of ours that the watch has not told yet.
+        let known = objects.by_key.get(&head.key)?;
+        // A newer object may have the name by now, by a write of ours that the watch has not reported yet.
         if known.version > head.version {
             return None;
         }
-        objects.remove(&head.place)
+        objects.remove(&head.key)
     }
 
     /// A delete of ours has gone through: the object of this uid is gone, or that of any uid if none was asked for.
-    pub(crate) fn delete_own(&self, place: &ObjectRef, uid: Option<&str>) -> Option<Change> {
+    pub(crate) fn delete_own(&self, key: &ObjectRef, uid: Option<&str>) -> Option<Change> {
         let mut objects = self.write();
-        let known = objects.by_place.get(place)?;
+        let known = objects.by_key.get(key)?;
         if uid.is_some_and(|uid| *uid != *known.uid) {
             return None;
         }
         let (uid, version) = (known.uid.clone(), known.version);
         objects.tombstones.insert(uid, Tombstone::Deleted(version));
-        objects.remove(place)
+        objects.remove(key)
     }
 
     /// By a write of ours an object is no longer among those that are watched.
     pub(crate) fn unselect_own(&self, head: &Head) -> Option<Change> {
         let mut objects = self.write();
-        let known = objects.by_place.get(&head.place)?;
+        let known = objects.by_key.get(&head.key)?;
         if known.uid != head.uid || known.version >= head.version || head.version <= objects.reached {
             return None;
         }
         objects.tombstones.insert(head.uid.clone(), Tombstone::Unselected(head.version));
-        objects.remove(&head.place)
+        objects.remove(&head.key)
     }
 
     /// A whole list, as of its version. What is missing in it is gone, unless we wrote it later.
@@ -213,26 +209,26 @@ impl Cache {
         let mut objects = self.write();
         // A consistent list is never older than what was seen before. If it is, then this is another store, or
         // one that was restored from a copy: nothing of what is known can be compared with it.
-        let afresh = version < objects.reached;
-        if afresh {
+        let is_reset = version < objects.reached;
+        if is_reset {
             objects.tombstones.clear();
         }
         objects.reached = version;
-        let listed: HashSet<ObjectRef> = items.iter().map(|(head, _)| head.place.clone()).collect();
+        let listed: HashSet<ObjectRef> = items.iter().map(|(head, _)| head.key.clone()).collect();
         let uids: HashSet<Box<str>> = items.iter().map(|(head, _)| head.uid.clone()).collect();
-        let gone = |(place, kept): (&Arc<ObjectRef>, &Kept)| {
-            let missing = !listed.contains(&**place) && (afresh || kept.version <= version);
-            missing.then(|| Arc::clone(place))
+        let gone = |(key, kept): (&Arc<ObjectRef>, &Kept)| {
+            let missing = !listed.contains(&**key) && (is_reset || kept.version <= version);
+            missing.then(|| Arc::clone(key))
         };
-        let gone: Vec<Arc<ObjectRef>> = objects.by_place.iter().filter_map(gone).collect();
-        let mut changes: Vec<Change> = gone.iter().filter_map(|place| objects.remove(place)).collect();
+        let gone: Vec<Arc<ObjectRef>> = objects.by_key.iter().filter_map(gone).collect();
+        let mut changes: Vec<Change> = gone.iter().filter_map(|key| objects.remove(key)).collect();
         for (head, text) in items {
             if objects.tombstones.get(&head.uid).is_some_and(|tombstone| tombstone.outlives(true, version)) {
                 continue;
             }
-            if let Some(known) = objects.by_place.get_mut(&head.place) {
+            if let Some(known) = objects.by_key.get_mut(&head.key) {
                 let same = known.uid == head.uid && known.version == head.version;
-                if same || (!afresh && known.version > version) {
+                if same || (!is_reset && known.version > version) {
                     continue;
                 }
                 // The list is newer as a whole, so what it says is so.
@@ -245,22 +241,22 @@ impl Cache {
     }
 
     /// Whether an apply with this hash is known to change nothing in the object as it is.
-    pub(crate) fn is_applied(&self, place: &ObjectRef, version: u64, hash: u64) -> bool {
+    pub(crate) fn is_applied(&self, key: &ObjectRef, version: u64, hash: u64) -> bool {
         let objects = self.read();
-        let known = objects.by_place.get(place).filter(|kept| kept.version == version);
+        let known = objects.by_key.get(key).filter(|kept| kept.version == version);
         known.is_some_and(|kept| kept.applied == Some((hash, version)))
     }
 
     /// Whether the last apply of the object had this hash, whatever has become of the object since.
-    pub(crate) fn was_applied(&self, place: &ObjectRef, hash: u64) -> bool {
+    pub(crate) fn was_applied(&self, key: &ObjectRef, hash: u64) -> bool {
         let objects = self.read();
-        let applied = objects.by_place.get(place).and_then(|kept| kept.applied);
+        let applied = objects.by_key.get(key).and_then(|kept| kept.applied);
         applied.is_some_and(|(applied, _)| applied == hash)
     }
 
     /// An apply with this hash changes nothing in this version of the object.
-    pub(crate) fn remember_applied(&self, place: &ObjectRef, version: u64, hash: u64) {
-        if let Some(kept) = self.write().by_place.get_mut(place).filter(|kept| kept.version == version) {
+    pub(crate) fn remember_applied(&self, key: &ObjectRef, version: u64, hash: u64) {
+        if let Some(kept) = self.write().by_key.get_mut(key).filter(|kept| kept.version == version) {
             kept.applied = Some((hash, version));
         }
     }
@@ -282,8 +278,8 @@ impl Kept {
 }
 
 impl Objects {
-    /// Whether a write of ours has made an object go, so that this is old news of it. If it came back since, that is
-    /// forgotten.
+    /// Whether a write of ours has removed an object, so that this event is outdated. If the object came back since,
+    /// its tombstone is removed.
     fn is_known_gone(&mut self, head: &Head) -> bool {
         let known = self.tombstones.get(&head.uid).map(|tombstone| tombstone.covers(head.version));
         if known == Some(false) {
@@ -294,14 +290,14 @@ impl Objects {
 
     /// Puts an object in, if it is newer than the one that is known.
     fn put(&mut self, head: Head, text: Arc<str>) -> Option<Change> {
-        let known = self.by_place.get(&head.place);
+        let known = self.by_key.get(&head.key);
         if known.is_some_and(|known| known.version >= head.version) {
             return None;
         }
         let applied = known.filter(|known| known.uid == head.uid).and_then(|known| known.applied);
-        let removed = self.remove(&head.place);
-        let place = Arc::new(head.place);
-        self.by_label.insert(&head.labels, &place);
+        let removed = self.remove(&head.key);
+        let key = Arc::new(head.key);
+        self.by_label.insert(&head.labels, &key);
         let kept = Kept {
             uid: head.uid,
             version: head.version,
@@ -309,15 +305,15 @@ impl Objects {
             text: Arc::clone(&text),
             applied,
         };
-        self.by_place.insert(Arc::clone(&place), kept);
+        self.by_key.insert(Arc::clone(&key), kept);
         let before = removed.and_then(|change| change.before);
-        Some(Change { place: ObjectRef::clone(&place), before, after: Some(text) })
+        Some(Change { key: ObjectRef::clone(&key), before, after: Some(text) })
     }
 
-    fn remove(&mut self, place: &ObjectRef) -> Option<Change> {
-        let kept = self.by_place.remove(place)?;
-        self.by_label.remove(&kept.labels, place);
-        Some(Change { place: place.clone(), before: Some(kept.text), after: None })
+    fn remove(&mut self, key: &ObjectRef) -> Option<Change> {
+        let kept = self.by_key.remove(key)?;
+        self.by_label.remove(&kept.labels, key);
+        Some(Change { key: key.clone(), before: Some(kept.text), after: None })
     }
 }
 

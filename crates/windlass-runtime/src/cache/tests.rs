@@ -1,4 +1,4 @@
-//! What the cache makes of news that come twice, late, or in another order.
+//! How the cache handles events that come twice, late, or in another order.
 
 use serde_json::json;
 
@@ -24,13 +24,13 @@ fn head(text: &str) -> Head {
     Head::read(text, &Cache::default().indexed()).expect("a head")
 }
 
-fn place(name: &str) -> ObjectRef {
+fn key(name: &str) -> ObjectRef {
     ObjectRef::new("ns", name)
 }
 
 impl Cache {
     fn see(&self, (head, text): (Head, Arc<str>)) -> bool {
-        self.put(head, text, Source::Watch).is_some()
+        self.put(head, text, Source::Informer).is_some()
     }
 
     fn wrote(&self, (head, text): (Head, Arc<str>)) -> bool {
@@ -38,12 +38,12 @@ impl Cache {
     }
 
     fn version_of(&self, name: &str) -> Option<u64> {
-        self.get(&place(name)).map(|found| found.version)
+        self.get(&key(name)).map(|found| found.version)
     }
 }
 
 #[test]
-fn the_echo_of_an_own_write_is_no_news() {
+fn the_echo_of_an_own_write_is_no_event() {
     let cache = Cache::default();
     assert!(cache.wrote(object("a", "1", 5)));
     assert!(!cache.see(object("a", "1", 5)));
@@ -74,9 +74,9 @@ fn a_late_answer_does_not_bring_back_what_is_gone() {
 fn what_we_deleted_stays_gone() {
     let cache = Cache::default();
     assert!(cache.see(object("a", "1", 5)));
-    assert!(cache.delete_own(&place("a"), Some("2")).is_none());
-    assert!(cache.delete_own(&place("a"), Some("1")).is_some());
-    // The watch is behind: it tells of changes before the delete.
+    assert!(cache.delete_own(&key("a"), Some("2")).is_none());
+    assert!(cache.delete_own(&key("a"), Some("1")).is_some());
+    // The watch is behind: it reports changes before the delete.
     assert!(!cache.see(object("a", "1", 6)));
     assert_eq!(cache.version_of("a"), None);
     // Another object of the same name is another object.
@@ -94,7 +94,7 @@ fn a_list_older_than_an_own_write_does_not_undo_it() {
     assert!(cache.see(object("gone", "3", 5)));
     let changes = cache.relist(vec![object("old", "2", 4), object("other", "4", 8)], 10);
     let names: Vec<(String, bool)> =
-        changes.iter().map(|change| (change.place.name.clone(), change.after.is_some())).collect();
+        changes.iter().map(|change| (change.key.name.clone(), change.after.is_some())).collect();
     assert_eq!(names, [("gone".to_owned(), false), ("other".to_owned(), true)]);
     assert_eq!(cache.version_of("new"), Some(20));
     assert_eq!(cache.reached(), 10);
@@ -104,7 +104,7 @@ fn a_list_older_than_an_own_write_does_not_undo_it() {
 fn a_list_that_still_has_what_we_deleted_does_not_bring_it_back() {
     let cache = Cache::default();
     assert!(cache.see(object("a", "1", 5)));
-    assert!(cache.delete_own(&place("a"), None).is_some());
+    assert!(cache.delete_own(&key("a"), None).is_some());
     assert!(cache.relist(vec![object("a", "1", 5)], 6).is_empty());
     assert_eq!(cache.version_of("a"), None);
     assert!(cache.relist(vec![], 7).is_empty());
@@ -112,7 +112,7 @@ fn a_list_that_still_has_what_we_deleted_does_not_bring_it_back() {
 }
 
 #[test]
-fn another_store_begins_afresh() {
+fn another_store_resets_the_cache() {
     let cache = Cache::default();
     assert!(cache.see(object("a", "1", 100)));
     assert!(cache.see(object("b", "2", 101)));
@@ -157,14 +157,14 @@ fn lists_are_by_namespace_and_owner() {
     assert_eq!(names(&cache, Some("other"), owner), "");
     assert!(cache.wrote(owned("a", "2", 5, None)));
     assert_eq!(names(&cache, None, owner), "b");
-    assert!(cache.delete_own(&place("b"), None).is_some());
+    assert!(cache.delete_own(&key("b"), None).is_some());
     assert!(cache.read().by_label.is_empty());
 }
 
 /// The names of what is listed, with what an index does not rule out.
 fn names(cache: &Cache, namespace: Option<&str>, selector: &str) -> String {
     let found = cache.list(namespace, &LabelSelector::parse(selector).expect("a selector"));
-    found.iter().map(|found| head(&found.text).place.name).collect::<Vec<String>>().join(" ")
+    found.iter().map(|found| head(&found.text).key.name).collect::<Vec<String>>().join(" ")
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn an_index_finds_what_a_selector_demands() {
         ("network=one,windlass.dev/owner=p", "a"),
         ("network=two,windlass.dev/owner=q", "c"),
         ("colour=red,network=three", "d"),
-        // No index tells: the caller looks at all.
+        // No index applies: the caller looks at all.
         ("colour=red", "a b c d e"),
         ("network!=one", "a b c d e"),
         ("network", "a b c d e"),
@@ -212,10 +212,10 @@ fn what_is_no_longer_selected_can_come_back() {
     assert!(cache.unselect_own(&object("a", "2", 7).0).is_none(), "another object");
     assert!(cache.unselect_own(&object("a", "1", 5).0).is_none(), "older than what is known");
     assert!(cache.unselect_own(&object("a", "1", 7).0).is_some());
-    // What the watch tells late is from before.
+    // What the watch reports late is from before.
     assert!(!cache.see(object("a", "1", 6)));
     assert_eq!(cache.version_of("a"), None);
-    // It is selected again, by a write of ours, before the watch tells that it was not.
+    // It is selected again, by a write of ours, before the watch reports that it was not.
     assert!(cache.wrote(object("a", "1", 8)));
     assert!(cache.deleted(&object("a", "1", 7).0).is_none());
     assert_eq!(cache.version_of("a"), Some(8));
@@ -223,7 +223,7 @@ fn what_is_no_longer_selected_can_come_back() {
 }
 
 #[test]
-fn a_list_tells_what_is_selected_unless_it_is_older() {
+fn a_list_decides_what_is_selected_unless_it_is_older() {
     let cache = Cache::default();
     assert!(cache.see(object("a", "1", 5)));
     assert!(cache.unselect_own(&object("a", "1", 9).0).is_some());
@@ -238,11 +238,11 @@ fn a_list_tells_what_is_selected_unless_it_is_older() {
 fn an_apply_is_remembered_for_one_version() {
     let cache = Cache::default();
     assert!(cache.wrote(object("a", "1", 5)));
-    cache.remember_applied(&place("a"), 4, 77);
-    assert!(!cache.is_applied(&place("a"), 5, 77));
-    cache.remember_applied(&place("a"), 5, 77);
-    assert!(cache.is_applied(&place("a"), 5, 77));
-    assert!(!cache.is_applied(&place("a"), 5, 78));
+    cache.remember_applied(&key("a"), 4, 77);
+    assert!(!cache.is_applied(&key("a"), 5, 77));
+    cache.remember_applied(&key("a"), 5, 77);
+    assert!(cache.is_applied(&key("a"), 5, 77));
+    assert!(!cache.is_applied(&key("a"), 5, 78));
     assert!(cache.see(object("a", "1", 6)));
-    assert!(!cache.is_applied(&place("a"), 6, 77));
+    assert!(!cache.is_applied(&key("a"), 6, 77));
 }

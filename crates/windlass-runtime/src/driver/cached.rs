@@ -8,12 +8,12 @@ use windlass::model::selector::{FieldSelector, LabelSelector};
 use windlass::model::types::Origin;
 use windlass::model::{Body, List, Options, Request, Response, Status, Verb};
 
-use crate::watch::{Watch, Watches};
+use crate::watch::{Informer, Informers};
 
 use super::memo::Memo;
 
 /// The answer to a read, if a watch knows all that it is about.
-pub(super) fn answer(watches: &Watches, request: &Request, memo: &Memo) -> Option<Response> {
+pub(super) fn answer(watches: &Informers, request: &Request, memo: &Memo) -> Option<Response> {
     let selectors = Options {
         label_selector: request.options.label_selector.clone(),
         field_selector: request.options.field_selector.clone(),
@@ -30,21 +30,21 @@ pub(super) fn answer(watches: &Watches, request: &Request, memo: &Memo) -> Optio
     }
 }
 
-fn get(watches: &Watches, request: &Request, name: &str, memo: &Memo) -> Option<Response> {
+fn get(watches: &Informers, request: &Request, name: &str, memo: &Memo) -> Option<Response> {
     let Request { resource, namespace, .. } = request;
-    let place = ObjectRef::new(namespace.as_deref().unwrap_or_default(), name);
-    let read = |watch: &Watch| watch.cache.get(&place).map(|found| Response::object(memo.read(&found.text)));
+    let key = ObjectRef::new(namespace.as_deref().unwrap_or_default(), name);
+    let read = |watch: &Informer| watch.cache.get(&key).map(|found| Response::object(memo.read(&found.text)));
     match watches.covering(resource, namespace.as_deref()) {
         Some(whole) => {
             let missing = || Status::not_found(&resource.group, &resource.plural, name).into();
             Some(read(&whole).unwrap_or_else(missing))
         }
         // One that is not selected may be there all the same.
-        None => watches.knowing(resource, &place).and_then(|watch| read(&watch)),
+        None => watches.knowing(resource, &key).and_then(|watch| read(&watch)),
     }
 }
 
-fn list(watches: &Watches, request: &Request, memo: &Memo) -> Option<Response> {
+fn list(watches: &Informers, request: &Request, memo: &Memo) -> Option<Response> {
     // What cannot be read is for the API server to refuse.
     let labels = LabelSelector::parse(request.options.label_selector.as_deref().unwrap_or_default()).ok()?;
     let fields = FieldSelector::parse(request.options.field_selector.as_deref().unwrap_or_default()).ok()?;

@@ -1,6 +1,6 @@
-//! What another writer keeps changing back, an output or a status: counted, and left alone for longer and longer.
+//! Outputs and statuses that another writer keeps changing back: corrections are counted, then backed off from.
 //!
-//! Pure: the time is an argument. Of what nobody else writes nothing is kept.
+//! Pure: the time is an argument. Nothing is kept about objects without another writer.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,20 +11,21 @@ use windlass::{Contested, ObjectRef, Rival};
 
 use crate::queue::Backoff;
 
-/// Below this many contests nobody looks for those that are over.
-const FEW: usize = 64;
-/// Of so many objects is remembered that they were made lately. With more, a fight is found when there are fewer again.
+/// Below this number of contests, those that are over are not swept.
+const FIRST_SWEEP: usize = 64;
+/// Maximum number of objects that are remembered as made recently. With more, a contest over deletions is detected once
+/// there are fewer again.
 const MOST_MADE: usize = 4_096;
 
-/// When an output counts as contested, and what then.
+/// When an output counts as contested, and how the driver backs off then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContestSettings {
-    /// So many times an output is put right at once.
+    /// Maximum number of times that an output is corrected at once. Default: 3.
     pub limit: usize,
-    /// If this happens within so long, it is contested.
+    /// An output that is corrected that often within this time is contested. Default: 60 s.
     pub within: Duration,
-    /// A contested output is tried again after this, with doubled patience if it is changed back again. One that stays
-    /// as it should be for the first of these is not contested any more.
+    /// A contested output is tried again after this time, doubled each time it is changed back. One that stays as it
+    /// should be for the first of these is not contested any more. Default: 5 s, at most 300 s.
     pub backoff: Backoff,
 }
 
@@ -39,43 +40,43 @@ impl Default for ContestSettings {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Applied {
     pub(super) resource: ResourceId,
-    pub(super) place: ObjectRef,
+    pub(super) key: ObjectRef,
     pub(super) manager: String,
 }
 
 impl Applied {
-    pub(super) fn new(resource: &ResourceId, place: &ObjectRef, manager: &str) -> Self {
-        Applied { resource: resource.clone(), place: place.clone(), manager: manager.to_owned() }
+    pub(super) fn new(resource: &ResourceId, key: &ObjectRef, manager: &str) -> Self {
+        Applied { resource: resource.clone(), key: key.clone(), manager: manager.to_owned() }
     }
 }
 
-/// What others write too.
+/// The objects that others write too.
 #[derive(Debug)]
 pub(super) struct Contests {
     settings: ContestSettings,
     contests: HashMap<Applied, Contest>,
-    /// With so many, those that are over are looked for.
+    /// At this number of contests, those that are over are swept.
     sweep_at: usize,
-    /// What was made lately, by a hash of its place: what it was to be, and when.
+    /// The objects that were made recently, by a hash of the key: the hash of the apply, and the time.
     made: HashMap<u64, (u64, Instant)>,
 }
 
 #[derive(Debug)]
 struct Contest {
-    /// Of what we want it to be.
+    /// Hash of the apply.
     hash: u64,
-    /// When it was put right, as far as that still counts.
+    /// The times of the corrections that still count.
     corrections: Vec<Instant>,
-    /// How often it was put right in this contest.
+    /// Number of corrections in this contest.
     times: usize,
-    /// How often the driver stepped back; at zero it still puts it right at once.
+    /// Number of times that the driver backed off; at zero it still corrects at once.
     retreats: u32,
     rivals: Vec<Rival>,
 }
 
 impl Contests {
     pub(super) fn new(settings: ContestSettings) -> Self {
-        Contests { settings, contests: HashMap::new(), sweep_at: FEW, made: HashMap::new() }
+        Contests { settings, contests: HashMap::new(), sweep_at: FIRST_SWEEP, made: HashMap::new() }
     }
 
     /// Whether an apply with this hash is to be held back; `unchanged` if the object is as the apply wants it.
@@ -87,7 +88,7 @@ impl Contests {
         now: Instant,
     ) -> Option<Contested> {
         let contest = self.contests.get(applied)?;
-        // Something else is wanted now, and this may please everybody.
+        // Another state is wanted now, and the rival may agree with it.
         if contest.hash != hash {
             self.contests.remove(applied);
             return None;
@@ -96,9 +97,9 @@ impl Contests {
             return None;
         }
         let wait = contest.wait(&self.settings.backoff);
-        let patience = if unchanged { self.settings.backoff.first } else { wait };
-        if contest.corrections.last().is_some_and(|last| now < *last + patience) {
-            return Some(contest.told(wait));
+        let pause = if unchanged { self.settings.backoff.first } else { wait };
+        if contest.corrections.last().is_some_and(|last| now < *last + pause) {
+            return Some(contest.contested(wait));
         }
         if unchanged {
             self.contests.remove(applied);
@@ -106,8 +107,8 @@ impl Contests {
         None
     }
 
-    /// An apply set fields again that an apply with the same hash had set before. Returns what there is to tell if that
-    /// happens too often.
+    /// An apply set fields again that an apply with the same hash had set before. Returns the contest if that happens
+    /// too often.
     pub(super) fn corrected(
         &mut self,
         applied: &Applied,
@@ -134,10 +135,10 @@ impl Contests {
             return None;
         }
         contest.retreats = contest.retreats.saturating_add(1);
-        Some(contest.told(contest.wait(&settings.backoff)))
+        Some(contest.contested(contest.wait(&settings.backoff)))
     }
 
-    /// An apply made an object. If the same was made lately, or is contested, then somebody has deleted it since.
+    /// An apply made an object. If the same was made recently, or is contested, then another writer has deleted it since.
     pub(super) fn made(&mut self, applied: &Applied, hash: u64, now: Instant) -> Option<Contested> {
         let within = self.settings.within;
         let is_late = |at: Instant| now.saturating_duration_since(at) > within;
@@ -147,15 +148,15 @@ impl Contests {
                 self.made.clear();
             }
         }
-        let known = self.made.insert(place_of(&applied.resource, &applied.place), (hash, now));
+        let known = self.made.insert(hash_of(&applied.resource, &applied.key), (hash, now));
         let lately = known.is_some_and(|(known, at)| known == hash && !is_late(at));
         let contested = self.contests.get(applied).is_some_and(|contest| contest.hash == hash);
         if lately || contested { self.corrected(applied, hash, vec![Rival::deletes()], now) } else { None }
     }
 
-    /// We deleted an object ourselves: to make it again is to put nothing right.
-    pub(super) fn unmade(&mut self, resource: &ResourceId, place: &ObjectRef) {
-        self.made.remove(&place_of(resource, place));
+    /// We deleted an object ourselves: making it again is no correction.
+    pub(super) fn unmade(&mut self, resource: &ResourceId, key: &ObjectRef) {
+        self.made.remove(&hash_of(resource, key));
     }
 
     /// An apply was sent and changed nothing: if the output was contested, it is no more.
@@ -165,7 +166,7 @@ impl Contests {
         }
     }
 
-    /// Forgets what is too old to count: objects that are gone, and contests that came to nothing.
+    /// Removes what is too old to count: objects that are gone, and contests that came to nothing.
     fn sweep(&mut self, now: Instant) {
         if self.contests.len() < self.sweep_at {
             return;
@@ -174,13 +175,13 @@ impl Contests {
         self.contests.retain(|_, contest| {
             contest.corrections.last().is_some_and(|last| now.saturating_duration_since(*last) <= memory)
         });
-        self.sweep_at = FEW.max(self.contests.len().saturating_mul(2));
+        self.sweep_at = FIRST_SWEEP.max(self.contests.len().saturating_mul(2));
     }
 }
 
-fn place_of(resource: &ResourceId, place: &ObjectRef) -> u64 {
+fn hash_of(resource: &ResourceId, key: &ObjectRef) -> u64 {
     let mut hasher = DefaultHasher::new();
-    (resource, place).hash(&mut hasher);
+    (resource, key).hash(&mut hasher);
     hasher.finish()
 }
 
@@ -189,13 +190,13 @@ impl Contest {
         Contest { hash, corrections: Vec::new(), times: 0, retreats: 0, rivals: Vec::new() }
     }
 
-    /// How long the driver keeps away from it.
+    /// How long the driver backs off.
     fn wait(&self, backoff: &Backoff) -> Duration {
         let doublings = self.retreats.saturating_sub(1).min(31);
         backoff.first.saturating_mul(1 << doublings).min(backoff.most)
     }
 
-    fn told(&self, wait: Duration) -> Contested {
+    fn contested(&self, wait: Duration) -> Contested {
         Contested { rivals: self.rivals.clone(), times: self.times, wait }
     }
 }
@@ -220,11 +221,11 @@ mod tests {
             Bench { contests: Contests::new(ContestSettings::default()), start: Instant::now() }
         }
 
-        /// The seconds that the driver waits from now on, if it was put right for the last time.
+        /// The seconds that the driver waits from now on, if this was the last correction at once.
         fn corrected(&mut self, second: u64) -> Option<u64> {
             let rivals = vec![Rival { field: ".data.a".to_owned(), manager: Some("intruder".to_owned()) }];
-            let told = self.contests.corrected(&applied(), HASH, rivals, self.at(second));
-            told.map(|told| told.wait.as_secs())
+            let contested = self.contests.corrected(&applied(), HASH, rivals, self.at(second));
+            contested.map(|contested| contested.wait.as_secs())
         }
 
         fn is_held(&mut self, second: u64, unchanged: bool) -> bool {
@@ -237,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_now_and_then_is_put_right_at_once() {
+    fn an_occasional_change_is_corrected_at_once() {
         let mut bench = Bench::new();
         for second in [0, 40, 80, 120, 160, 200, 240] {
             assert!(!bench.is_held(second, false));
@@ -265,10 +266,10 @@ mod tests {
         for second in [0, 1, 2, 7, 17] {
             bench.corrected(second);
         }
-        assert!(bench.is_held(21, true), "it was put right four seconds ago");
+        assert!(bench.is_held(21, true), "it was corrected four seconds ago");
         assert!(!bench.is_held(22, true));
         assert!(bench.contests.contests.is_empty());
-        assert_eq!(bench.corrected(23), None, "and what happens now counts anew");
+        assert_eq!(bench.corrected(23), None, "the count starts from scratch");
     }
 
     #[test]
@@ -284,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn another_wish_is_tried_at_once() {
+    fn a_different_apply_is_tried_at_once() {
         let mut bench = Bench::new();
         for second in [0, 1, 2] {
             bench.corrected(second);
@@ -294,14 +295,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_names_rivals_and_counts() {
+    fn a_held_apply_names_rivals_and_counts() {
         let mut bench = Bench::new();
         for second in [0, 1, 2, 7] {
             bench.corrected(second);
         }
-        let told = bench.contests.held(&applied(), HASH, false, bench.at(8)).expect("it is held");
-        assert_eq!((told.times, told.wait.as_secs()), (4, 10));
-        assert_eq!(told.rivals[0].manager.as_deref(), Some("intruder"));
+        let contested = bench.contests.held(&applied(), HASH, false, bench.at(8)).expect("it is held");
+        assert_eq!((contested.times, contested.wait.as_secs()), (4, 10));
+        assert_eq!(contested.rivals[0].manager.as_deref(), Some("intruder"));
     }
 
     #[test]
@@ -309,10 +310,10 @@ mod tests {
         let mut bench = Bench::new();
         let mut made =
             |second| bench.contests.made(&applied(), HASH, bench.start + Duration::from_secs(second));
-        assert_eq!((made(0), made(1), made(2)), (None, None, None), "made, and put right twice");
-        assert_eq!(made(3).map(|told| (told.times, told.wait.as_secs())), Some((3, 5)));
+        assert_eq!((made(0), made(1), made(2)), (None, None, None), "made, and corrected twice");
+        assert_eq!(made(3).map(|contested| (contested.times, contested.wait.as_secs())), Some((3, 5)));
         // However long it was left alone.
-        assert_eq!(made(300).map(|told| told.wait.as_secs()), Some(10));
+        assert_eq!(made(300).map(|contested| contested.wait.as_secs()), Some(10));
     }
 
     #[test]
@@ -322,7 +323,7 @@ mod tests {
             assert_eq!(bench.contests.made(&applied(), HASH, bench.at(second)), None);
         }
         for second in 300..310 {
-            bench.contests.unmade(&applied().resource, &applied().place);
+            bench.contests.unmade(&applied().resource, &applied().key);
             assert_eq!(bench.contests.made(&applied(), HASH, bench.at(second)), None);
         }
     }
@@ -332,7 +333,7 @@ mod tests {
         let mut contests = Contests::new(ContestSettings::default());
         let start = Instant::now();
         for number in 0..10_000_u64 {
-            let one = Applied { place: ObjectRef::new("default", &number.to_string()), ..applied() };
+            let one = Applied { key: ObjectRef::new("default", &number.to_string()), ..applied() };
             assert_eq!(contests.made(&one, HASH, start), None);
             assert!(contests.made.len() <= MOST_MADE);
         }
@@ -343,8 +344,8 @@ mod tests {
         let mut contests = Contests::new(ContestSettings::default());
         let start = Instant::now();
         for number in 0..10_000_u64 {
-            let place = ObjectRef::new("default", &number.to_string());
-            let one = Applied { place, ..applied() };
+            let key = ObjectRef::new("default", &number.to_string());
+            let one = Applied { key, ..applied() };
             contests.corrected(&one, HASH, Vec::new(), start + Duration::from_secs(number));
         }
         assert!(contests.contests.len() < 2_000, "{}", contests.contests.len());

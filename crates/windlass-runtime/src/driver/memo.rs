@@ -9,23 +9,23 @@ use serde_json::Value;
 /// Texts of the cache with what they say, and how much was read in all.
 #[derive(Default)]
 pub(super) struct Memo {
-    known: Mutex<HashMap<Place, Known>>,
+    known: Mutex<HashMap<Address, Known>>,
     length: AtomicUsize,
 }
 
 struct Known {
-    /// Held, so that its place stays its own.
+    /// Held, so that no other text gets its address.
     _text: Arc<str>,
     value: Arc<Value>,
 }
 
 /// Where a text is in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Place(usize);
+struct Address(usize);
 
-impl Place {
+impl Address {
     fn of(text: &Arc<str>) -> Self {
-        Place(Arc::as_ptr(text).addr())
+        Address(Arc::as_ptr(text).addr())
     }
 }
 
@@ -43,7 +43,7 @@ impl Memo {
 
     /// What a text of the cache says, if it was read before.
     pub(super) fn known(&self, text: &Arc<str>) -> Option<Arc<Value>> {
-        self.lock().get(&Place::of(text)).map(|known| Arc::clone(&known.value))
+        self.lock().get(&Address::of(text)).map(|known| Arc::clone(&known.value))
     }
 
     /// A text that came into the cache, if it did, says this.
@@ -65,10 +65,10 @@ impl Memo {
 
     fn keep(&self, text: &Arc<str>, value: &Arc<Value>) {
         let known = Known { _text: Arc::clone(text), value: Arc::clone(value) };
-        self.lock().insert(Place::of(text), known);
+        self.lock().insert(Address::of(text), known);
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Place, Known>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Address, Known>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

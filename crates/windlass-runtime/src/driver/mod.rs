@@ -1,4 +1,4 @@
-//! Performs what a reconcile asks for, from its beginning to its end.
+//! The driver: performs what a reconcile asks for, from start to end.
 
 mod cached;
 mod contest;
@@ -16,7 +16,7 @@ use tokio::time::{Instant, timeout_at};
 use tracing::{Instrument, Span};
 use windlass::model::apply::overwritten;
 use windlass::model::{Body, Reason, Request, Response, Verb, object};
-use windlass::{Answer, Ask, Bug, Contested, Controller, Ended, KindInfo, ObjectRef};
+use windlass::{Answer, Ask, Bug, Contested, Controller, KindInfo, ObjectRef, Reconciled};
 use windlass::{Rival, Shortcut, Step};
 
 use crate::api::{self, Api};
@@ -25,7 +25,7 @@ use crate::operations::entropy::random_bytes;
 use crate::operations::leader::Leading;
 use crate::operations::spans;
 use crate::services::Services;
-use crate::watch::Watches;
+use crate::watch::Informers;
 
 pub use contest::ContestSettings;
 use contest::{Applied, Contests};
@@ -34,14 +34,14 @@ use skip::Applying;
 use states::States;
 use status_write::StatusWrite;
 
-/// After its time is over, a reconcile may still say so in the status of its parent. This takes no longer than so.
+/// After its timeout, a reconcile may still report it in the status of its parent, within this time.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
 /// Performs asks for all controllers of a process.
 #[derive(Clone)]
 pub(crate) struct Driver {
     api: Api,
-    watches: Arc<Watches>,
+    watches: Arc<Informers>,
     services: Arc<Services>,
     time_limit: Duration,
     contests: Arc<Mutex<Contests>>,
@@ -49,8 +49,8 @@ pub(crate) struct Driver {
     leading: Option<Leading>,
 }
 
-/// A reconcile that has ended.
-pub(crate) struct Driven {
+/// A reconcile that has ended, with everything that it asked.
+pub(crate) struct Transcript {
     pub(crate) end: End,
     /// The states that ran, with the time that each took.
     pub(crate) states: Vec<(&'static str, Duration)>,
@@ -64,10 +64,10 @@ pub(crate) struct Driven {
 #[derive(Debug)]
 pub(crate) enum End {
     /// It came to its end.
-    Ended(Box<Ended>),
-    /// Its code is wrong and it could not go on.
+    Ended(Box<Reconciled>),
+    /// Its code has a bug, and it could not go on.
     Bug(Bug),
-    /// It did not even come to its end after its time was over.
+    /// It did not end, not even after its timeout.
     TimedOut,
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct Exchange {
     pub(crate) answers: Vec<Answer>,
 }
 
-impl Driven {
+impl Transcript {
     /// The parent as the reconcile saw it first.
     pub(crate) fn parent(&self, kind: &KindInfo, key: &ObjectRef) -> Option<&Value> {
         let answers = self.exchanges.iter().flat_map(|exchange| &exchange.answers);
@@ -94,7 +94,7 @@ impl Driven {
 
 impl Driver {
     pub(crate) fn new(
-        watches: Arc<Watches>,
+        watches: Arc<Informers>,
         services: Arc<Services>,
         time_limit: Duration,
         contests: ContestSettings,
@@ -103,8 +103,8 @@ impl Driver {
         Driver { api: watches.api().clone(), watches, services, time_limit, contests, leading: None }
     }
 
-    /// Acts only while this process leads. One that was stopped and goes on finds its reconciles where they were; they
-    /// must not act before it has found out that its time is over.
+    /// Acts only while this process leads. A process that was paused and resumes has its reconciles where they were;
+    /// they must not act before it has found out that its lease is over.
     pub(crate) fn only_while(self, leading: Option<Leading>) -> Self {
         Driver { leading, ..self }
     }
@@ -115,7 +115,7 @@ impl Driver {
         controller: &Controller,
         target: &ObjectRef,
         create_missing: bool,
-    ) -> Driven {
+    ) -> Transcript {
         let mut coroutine = controller.reconcile(target, create_missing);
         let (mut answers, mut exchanges) = (Vec::new(), Vec::new());
         let (memo, mut states) = (Memo::default(), States::default());
@@ -135,11 +135,11 @@ impl Driver {
             answers = join_all(performed).instrument(states.span()).await;
             exchanges.push(Exchange { state: coroutine.state(), asks, answers: answers.clone() });
         };
-        Driven { end, states: states.finish(), exchanges, read_length: memo.length() }
+        Transcript { end, states: states.finish(), exchanges, read_length: memo.length() }
     }
 
-    /// Performs an ask; when the time of the reconcile is over, the answer says so, and it ends as it ends after any
-    /// failure: with its outputs remembered and the reason in the status.
+    /// Performs an ask. After the timeout of the reconcile, the answer is a failure, and the reconcile ends as after any
+    /// failure: with its outputs recorded and the reason in the status.
     async fn perform_in_time(&self, ask: &Ask, deadline: Instant, memo: &Memo) -> Answer {
         let limit = if Instant::now() < deadline { deadline } else { deadline + LAST_WORDS };
         match timeout_at(limit, self.perform(ask, memo)).await {
@@ -199,7 +199,7 @@ impl Driver {
     /// Sends an apply, unless it would change nothing, or another writer keeps changing it back.
     async fn apply(&self, applying: &Applying<'_>, request: &Request, memo: &Memo) -> Response {
         let unchanged = applying.unchanged(memo);
-        let applied = Applied::new(&request.resource, &applying.place, applying.manager);
+        let applied = Applied::new(&request.resource, &applying.key, applying.manager);
         if let Some(contested) = self.held(&applied, applying.hash, unchanged.is_some()) {
             return Response::status(contested.status(request));
         }
@@ -214,7 +214,7 @@ impl Driver {
             _ if missing => self.contests().made(&applied, applying.hash, Instant::now().into_std()),
             None => None,
             Some(before) => {
-                // What an apply has set that it had set before was changed back by somebody.
+                // What an apply has set that it had set before was changed back by another writer.
                 let overwritten = overwritten(&before, after, applying.manager);
                 if overwritten.is_empty() {
                     self.contests().settled(&applied);
@@ -228,7 +228,7 @@ impl Driver {
 
     /// Writes a status, unless another writer keeps changing it back.
     async fn write_status(&self, writing: &StatusWrite<'_>, request: &Request, memo: &Memo) -> Response {
-        let applied = Applied::new(&request.resource, &writing.place, writing.manager);
+        let applied = Applied::new(&request.resource, &writing.key, writing.manager);
         if let Some(contested) = self.held(&applied, writing.hash, false) {
             return Response::status(contested.status(request));
         }
@@ -248,12 +248,12 @@ impl Driver {
         self.contests().corrected(applied, hash, rivals, Instant::now().into_std())
     }
 
-    /// Nothing that runs under the lock panics half-way through a change.
+    /// Nothing that runs under the lock panics in the middle of a change.
     fn contests(&self) -> MutexGuard<'_, Contests> {
         self.contests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends a request, and puts what a write is answered with into the cache.
+    /// Sends a request, and puts the response to a write into the caches.
     async fn send(&self, request: &Request, memo: &Memo) -> Response {
         let span = spans::request(&Span::current(), request);
         let answered = self.api.answered(request).instrument(span.clone()).await;
@@ -272,10 +272,10 @@ impl Driver {
             }
             Body::Object(_) | Body::Status(_) if request.verb == Verb::Delete => {
                 if let Some(name) = &request.name {
-                    let place = ObjectRef::new(request.namespace.as_deref().unwrap_or_default(), name);
+                    let key = ObjectRef::new(request.namespace.as_deref().unwrap_or_default(), name);
                     let uid = request.options.preconditions.uid.as_deref();
-                    self.contests().unmade(&request.resource, &place);
-                    self.watches.deleted(&request.resource, &place, uid);
+                    self.contests().unmade(&request.resource, &key);
+                    self.watches.deleted(&request.resource, &key, uid);
                 }
             }
             _ => {}
@@ -286,7 +286,7 @@ impl Driver {
 
 /// The answer to what only a leader may do.
 fn deposed(ask: &Ask) -> Answer {
-    let message = "this process does not lead any more, so it does nothing";
+    let message = "leader election lost: this process no longer writes";
     ask.held_back(503, Reason::ServiceUnavailable, message)
 }
 

@@ -8,14 +8,14 @@ use windlass::ObjectRef;
 use windlass::model::apply::is_unchanged;
 use windlass::model::{PatchKind, Request, Verb, object};
 
-use crate::watch::{Watch, Watches};
+use crate::watch::{Informer, Informers};
 
 use super::memo::Memo;
 
 /// An apply of an object that a watch knows.
 pub(super) struct Applying<'a> {
-    watch: Arc<Watch>,
-    pub(super) place: ObjectRef,
+    watch: Arc<Informer>,
+    pub(super) key: ObjectRef,
     body: &'a Value,
     pub(super) manager: &'a str,
     /// Of all that is sent, but for the uid and the version: they say which object is meant, and not what it is to be.
@@ -23,7 +23,7 @@ pub(super) struct Applying<'a> {
 }
 
 impl<'a> Applying<'a> {
-    pub(super) fn new(watches: &Watches, request: &'a Request) -> Option<Self> {
+    pub(super) fn new(watches: &Informers, request: &'a Request) -> Option<Self> {
         let (Some(name), Some(body), Some(manager)) =
             (&request.name, &request.body, &request.options.field_manager)
         else {
@@ -34,44 +34,44 @@ impl<'a> Applying<'a> {
             return None;
         }
         let watch = watches.covering(&request.resource, request.namespace.as_deref())?;
-        let place = ObjectRef::new(request.namespace.as_deref().unwrap_or_default(), name);
-        Some(Applying { watch, place, body, manager, hash: hash(body, manager, request.options.force) })
+        let key = ObjectRef::new(request.namespace.as_deref().unwrap_or_default(), name);
+        Some(Applying { watch, key, body, manager, hash: hash(body, manager, request.options.force) })
     }
 
     /// The object as it is, if the apply would leave it so.
     pub(super) fn unchanged(&self, memo: &Memo) -> Option<Arc<Value>> {
-        let found = self.watch.cache.get(&self.place)?;
+        let found = self.watch.cache.get(&self.key)?;
         let live = memo.read(&found.text);
         let wanted_uid = object::uid(self.body);
         if !wanted_uid.is_empty() && wanted_uid != object::uid(&live) {
             return None;
         }
-        if self.watch.cache.is_applied(&self.place, found.version, self.hash) {
+        if self.watch.cache.is_applied(&self.key, found.version, self.hash) {
             return Some(live);
         }
         if !is_unchanged(&live, self.body, self.manager) {
             return None;
         }
-        self.watch.cache.remember_applied(&self.place, found.version, self.hash);
+        self.watch.cache.remember_applied(&self.key, found.version, self.hash);
         Some(live)
     }
 
     /// Whether there is no such object yet.
     pub(super) fn is_missing(&self) -> bool {
-        self.watch.cache.get(&self.place).is_none()
+        self.watch.cache.get(&self.key).is_none()
     }
 
-    /// The object before an apply that was sent before: if this one changes it, somebody has changed it back.
+    /// The object before an apply that was sent before: if this one changes it, another writer has changed it back.
     pub(super) fn applied_before(&self, memo: &Memo) -> Option<Arc<Value>> {
-        let found = self.watch.cache.get(&self.place)?;
-        self.watch.cache.was_applied(&self.place, self.hash).then(|| memo.read(&found.text))
+        let found = self.watch.cache.get(&self.key)?;
+        self.watch.cache.was_applied(&self.key, self.hash).then(|| memo.read(&found.text))
     }
 
-    /// The apply was sent, and this is the answer: to send it again would change nothing. The server may have written
-    /// some values in another way, so that this cannot be told from the object alone.
+    /// Records the response to an apply: sending it again would change nothing. The server may have normalised some
+    /// values, so the object alone does not show this.
     pub(super) fn remember(&self, answer: &Value) {
         if let Ok(version) = object::resource_version(answer).parse() {
-            self.watch.cache.remember_applied(&self.place, version, self.hash);
+            self.watch.cache.remember_applied(&self.key, version, self.hash);
         }
     }
 }

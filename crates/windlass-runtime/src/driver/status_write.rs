@@ -1,6 +1,6 @@
 //! Writes of a parent's status, which another writer may change back.
 //!
-//! A reconcile writes the status only where it differs. So to write the same status twice in a row is to put it right.
+//! A reconcile writes the status only where it differs, so writing the same status twice in a row is a correction.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -9,21 +9,21 @@ use serde_json::Value;
 use windlass::model::{PatchKind, Request, Verb, object};
 use windlass::{ObjectRef, Rival};
 
-use crate::watch::{Watch, Watches};
+use crate::watch::{Informer, Informers};
 
 use super::memo::Memo;
 
 /// A write of the status of an object that a watch knows.
 pub(super) struct StatusWrite<'a> {
-    watch: Arc<Watch>,
-    pub(super) place: ObjectRef,
+    watch: Arc<Informer>,
+    pub(super) key: ObjectRef,
     pub(super) manager: &'a str,
     /// Of all that is written, but for times.
     pub(super) hash: u64,
 }
 
 impl<'a> StatusWrite<'a> {
-    pub(super) fn new(watches: &Watches, request: &'a Request) -> Option<Self> {
+    pub(super) fn new(watches: &Informers, request: &'a Request) -> Option<Self> {
         let (Some(name), Some(body), Some(manager)) =
             (&request.name, &request.body, &request.options.field_manager)
         else {
@@ -34,17 +34,17 @@ impl<'a> StatusWrite<'a> {
             return None;
         }
         let watch = watches.covering(&request.resource, request.namespace.as_deref())?;
-        let place = ObjectRef::new(request.namespace.as_deref().unwrap_or_default(), name);
+        let key = ObjectRef::new(request.namespace.as_deref().unwrap_or_default(), name);
         let mut hasher = DefaultHasher::new();
         manager.hash(&mut hasher);
         hash_without_times(&body["status"], &mut hasher);
-        Some(StatusWrite { watch, place, manager, hash: hasher.finish() })
+        Some(StatusWrite { watch, key, manager, hash: hasher.finish() })
     }
 
     /// Who else has written the status since the same was written before; `None` if it is written for the first time.
     pub(super) fn rivals(&self, memo: &Memo) -> Option<Vec<Rival>> {
-        let found = self.watch.cache.get(&self.place)?;
-        if !self.watch.cache.was_applied(&self.place, self.hash) {
+        let found = self.watch.cache.get(&self.key)?;
+        if !self.watch.cache.was_applied(&self.key, self.hash) {
             return None;
         }
         let live = memo.read(&found.text);
@@ -68,7 +68,7 @@ impl<'a> StatusWrite<'a> {
     /// It was written, and this is the answer.
     pub(super) fn remember(&self, answer: &Value) {
         if let Ok(version) = object::resource_version(answer).parse() {
-            self.watch.cache.remember_applied(&self.place, version, self.hash);
+            self.watch.cache.remember_applied(&self.key, version, self.hash);
         }
     }
 }

@@ -24,7 +24,7 @@ pub struct Installation {
     pub namespace: String,
     /// The image of the program.
     pub image: String,
-    /// What the program is told; it must serve its endpoints on [`Installation::endpoints_port`].
+    /// Arguments of the program; it must serve its endpoints on [`Installation::endpoints_port`].
     pub arguments: Vec<String>,
     /// Where the program serves its metrics and probes.
     pub endpoints_port: u16,

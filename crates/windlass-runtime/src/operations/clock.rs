@@ -1,4 +1,4 @@
-//! The time of day, as objects show it. What waits or expires goes by `Instant`, which nobody can set.
+//! The time of day, as objects show it. What waits or expires goes by `Instant`, which cannot be set.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

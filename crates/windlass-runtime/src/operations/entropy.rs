@@ -3,10 +3,10 @@
 use ring::rand::{SecureRandom, SystemRandom};
 use windlass::RandomBytes;
 
-/// 256 bits that nobody can predict.
+/// 256 unpredictable bits.
 ///
 /// # Panics
-/// If the operating system has none to give: no value may be made up in their place.
+/// If the operating system has none to give: no value may be made up instead.
 pub(crate) fn random_bytes() -> RandomBytes {
     let mut bytes = [0; 32];
     SystemRandom::new().fill(&mut bytes).expect("the operating system gives random bits");

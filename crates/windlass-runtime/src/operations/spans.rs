@@ -6,9 +6,10 @@ use std::hash::{BuildHasher, RandomState};
 
 use tracing::field::Empty;
 use tracing::{Span, info_span};
+use windlass::ReconcileResult;
 use windlass::model::{Request, Response};
 
-use crate::queue::{Due, Finished, Work};
+use crate::queue::{Due, Work};
 
 /// The span of a reconcile. How it ended goes in by [`finished`].
 pub fn reconcile(controller: &str, work: &Work) -> Span {
@@ -28,25 +29,26 @@ pub fn reconcile(controller: &str, work: &Work) -> Span {
     )
 }
 
-/// Tells the reconciles of all processes apart, in logs and traces.
+/// Identifies a reconcile among those of all processes, in logs and traces.
 fn reconcile_id() -> String {
     // Each state has keys of its own, drawn at random.
     let drawn = || RandomState::new().hash_one(());
     format!("{:016x}{:016x}", drawn(), drawn())
 }
 
-/// Says in the span of a reconcile how it ended.
-pub fn finished(span: &Span, finished: Finished) {
-    let result = match finished {
-        Finished::Done { .. } => "done",
-        Finished::Requeue { .. } => "requeue",
-        Finished::Failed => "failed",
-        Finished::Conflict => "conflict",
-        Finished::Terminal => "terminal",
-        Finished::Gone => "gone",
+/// Records in the span of a reconcile how it ended.
+pub fn finished(span: &Span, result: &ReconcileResult) {
+    let word = match result {
+        ReconcileResult::Idle => "idle",
+        ReconcileResult::Done { .. } => "done",
+        ReconcileResult::Requeue { .. } => "requeue",
+        ReconcileResult::Failed { .. } => "failed",
+        ReconcileResult::Conflict { .. } => "conflict",
+        ReconcileResult::Terminal { .. } => "terminal",
+        ReconcileResult::Gone => "gone",
     };
-    span.record("result", result);
-    if matches!(finished, Finished::Failed | Finished::Terminal) {
+    span.record("result", word);
+    if matches!(result, ReconcileResult::Failed { .. } | ReconcileResult::Terminal { .. }) {
         span.record("otel.status_code", "ERROR");
     }
 }
@@ -83,7 +85,7 @@ pub fn request(state: &Span, request: &Request) -> Span {
 /// Says in the span of a request what was answered.
 pub fn answered(span: &Span, response: &Response) {
     span.record("http.response.status_code", response.code);
-    // A conflict, or something that is not there, is news and not an error.
+    // A conflict, or something that is not there, is an ordinary answer and no error.
     if response.code >= 500 {
         span.record("otel.status_code", "ERROR");
     }

@@ -22,7 +22,7 @@ pub(super) struct Draft {
 /// An object that was written, or that the plan begins with.
 pub(super) struct Written {
     pub(super) resource: ResourceId,
-    pub(super) place: ObjectRef,
+    pub(super) key: ObjectRef,
     pub(super) before: Existing,
     pub(super) after: Existing,
 }
@@ -34,8 +34,8 @@ impl Draft {
 
     /// This object is there from the start.
     pub(super) fn start_with(&mut self, resource: &ResourceId, object: Arc<Value>) {
-        let (place, before) = (ObjectRef::of(&object), Some(Arc::clone(&object)));
-        self.written.push(Written { resource: resource.clone(), place, before, after: Some(object) });
+        let (key, before) = (ObjectRef::of(&object), Some(Arc::clone(&object)));
+        self.written.push(Written { resource: resource.clone(), key, before, after: Some(object) });
     }
 
     pub(super) fn written(self) -> Vec<Written> {
@@ -44,16 +44,16 @@ impl Draft {
 
     /// Answers a request as the API server would, if all writes before it had been real.
     pub(super) async fn perform(&mut self, request: &Request) -> Response {
-        let place = place_of(request);
+        let key = key_of(request);
         let known = self
             .written
             .iter()
-            .position(|written| written.resource == request.resource && written.place == place);
+            .position(|written| written.resource == request.resource && written.key == key);
         match (request.verb, known.and_then(|index| self.written.get_mut(index))) {
             (Verb::Get, Some(written)) => found(request, written.after.as_ref()),
             (Verb::Get, None) => self.api.perform(request).await,
             (Verb::List, _) => self.list(request).await,
-            (Verb::DeleteCollection, _) => cannot_tell(request),
+            (Verb::DeleteCollection, _) => unpredictable(request),
             // The server knows what applying means, and an apply says all that it wants.
             (Verb::Patch(PatchKind::Apply), Some(written)) => {
                 let response = dry_run(&self.api, request).await;
@@ -61,24 +61,24 @@ impl Draft {
                 response
             }
             (_, Some(written)) => write_again(request, written),
-            (_, None) => self.write(request, place).await,
+            (_, None) => self.write(request, key).await,
         }
     }
 
     /// The first write of an object: the server says what comes of it.
-    async fn write(&mut self, request: &Request, place: ObjectRef) -> Response {
-        let before = if place.name.is_empty() { None } else { self.live(request).await };
+    async fn write(&mut self, request: &Request, key: ObjectRef) -> Response {
+        let before = if key.name.is_empty() { None } else { self.live(request).await };
         let response = dry_run(&self.api, request).await;
         if response.failure().is_some() {
             return response;
         }
         let after = match (&response.body, request.verb) {
             (_, Verb::Delete) => before.as_deref().and_then(left_after_deletion),
-            (Body::Object(object), _) if is_whole(request) => unless_let_go(object),
+            (Body::Object(object), _) if is_whole(request) => unless_deleted(object),
             _ => return response,
         };
-        let place = after.as_deref().map_or(place, ObjectRef::of);
-        self.written.push(Written { resource: request.resource.clone(), place, before, after });
+        let key = after.as_deref().map_or(key, ObjectRef::of);
+        self.written.push(Written { resource: request.resource.clone(), key, before, after });
         response
     }
 
@@ -90,7 +90,7 @@ impl Draft {
             verb: Verb::Get,
             ..request.clone()
         };
-        let get = Request { name: Some(place_of(request).name), ..get };
+        let get = Request { name: Some(key_of(request).name), ..get };
         self.api.perform(&get).await.as_object().cloned()
     }
 
@@ -103,7 +103,7 @@ impl Draft {
         let here = |written: &&Written| {
             let namespace = request.namespace.as_deref();
             written.resource == request.resource
-                && namespace.is_none_or(|namespace| namespace == written.place.namespace)
+                && namespace.is_none_or(|namespace| namespace == written.key.namespace)
         };
         let selected =
             |object: &Value| labels.matches(&object["metadata"]["labels"]) && fields.matches(object);
@@ -115,15 +115,15 @@ impl Draft {
 }
 
 fn lay_over(list: &mut List, written: &Written, object: Option<&Arc<Value>>) {
-    list.items.retain(|item| ObjectRef::of(item) != written.place);
+    list.items.retain(|item| ObjectRef::of(item) != written.key);
     if let Some(object) = object {
-        let index = list.items.partition_point(|item| ObjectRef::of(item) < written.place);
+        let index = list.items.partition_point(|item| ObjectRef::of(item) < written.key);
         list.items.insert(index, Arc::clone(object));
     }
 }
 
 /// Where the object of a request is, or will be.
-fn place_of(request: &Request) -> ObjectRef {
+fn key_of(request: &Request) -> ObjectRef {
     let named = request.body.as_ref().filter(|_| request.verb == Verb::Create).map(object::name);
     let name = request.name.as_deref().or(named).unwrap_or_default();
     ObjectRef::new(request.namespace.as_deref().unwrap_or_default(), name)
@@ -152,9 +152,9 @@ fn missing(request: &Request) -> Response {
     Status::not_found(&request.resource.group, &request.resource.plural, name).into()
 }
 
-fn cannot_tell(request: &Request) -> Response {
+fn unpredictable(request: &Request) -> Response {
     let (verb, plural) = (request.verb.name(), &request.resource.plural);
-    Status::internal(format!("a plan cannot tell what {verb} of {plural} would do here")).into()
+    Status::internal(format!("a plan cannot predict what {verb} of {plural} would do here")).into()
 }
 
 /// A further write of an object: the server would go by what it has, and not by the first write.
@@ -171,7 +171,7 @@ fn write_again(request: &Request, written: &mut Written) -> Response {
     let (group, plural) = (&request.resource.group, &request.resource.plural);
     let body = request.body.as_ref();
     match (request.verb, body) {
-        (Verb::Create, _) => Status::already_exists(group, plural, &written.place.name).into(),
+        (Verb::Create, _) => Status::already_exists(group, plural, &written.key.name).into(),
         (Verb::Delete, _) => {
             written.after = left_after_deletion(&current);
             Status::success().into()
@@ -180,17 +180,17 @@ fn write_again(request: &Request, written: &mut Written) -> Response {
             let expected = object::resource_version(body);
             if !expected.is_empty() && expected != object::resource_version(&current) {
                 let why = "it was changed by somebody else";
-                return Status::conflict(group, plural, &written.place.name, why).into();
+                return Status::conflict(group, plural, &written.key.name, why).into();
             }
             let merged = match request.verb {
                 Verb::Update => body.clone(),
                 _ => apply_merge_patch(&current, body),
             };
             let left = Arc::new(combined(&current, merged, request.subresource.is_some()));
-            written.after = unless_let_go(&left);
+            written.after = unless_deleted(&left);
             Response::object(left)
         }
-        _ => cannot_tell(request),
+        _ => unpredictable(request),
     }
 }
 
@@ -213,13 +213,13 @@ fn combined(current: &Value, written: Value, is_status: bool) -> Value {
     whole
 }
 
-/// An object, unless it is being deleted and nobody holds it any more.
-fn unless_let_go(object: &Arc<Value>) -> Existing {
+/// An object, unless it is being deleted and has no finalizers left.
+fn unless_deleted(object: &Arc<Value>) -> Existing {
     let is_held = object::finalizers(object).next().is_some();
     (is_held || !object::is_deleting(object)).then(|| Arc::clone(object))
 }
 
-/// What is left of an object that is deleted: nothing, unless somebody holds it.
+/// What is left of an object that is deleted: nothing, unless it has finalizers.
 fn left_after_deletion(current: &Value) -> Existing {
     object::finalizers(current).next()?;
     let mut left = current.clone();

@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::{Value, json};
 use windlass::model::object;
 use windlass::recording::{Exchange, RecordedEnd, difference};
-use windlass::{Controller, Event, ObjectRef, Verdict};
+use windlass::{Controller, Event, ObjectRef, ReconcileResult};
 
 use crate::recorder::Redaction;
 
@@ -67,7 +67,7 @@ fn change(written: &Written, before: Option<Value>, after: Option<Value>) -> Opt
     Some(PlannedChange {
         action,
         kind: if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") },
-        object: written.place.clone(),
+        object: written.key.clone(),
         difference: difference(&before.unwrap_or_default(), &after.unwrap_or_default()),
     })
 }
@@ -132,30 +132,34 @@ impl fmt::Display for Plan {
         match &self.end {
             Some(end) => writeln!(f, "\n{}", ending(end)),
             None => {
-                writeln!(f, "\nnobody can tell what comes next: a plan calls nothing outside the cluster")
+                writeln!(f, "\nwhat comes next is unknown: a plan calls nothing outside the cluster")
             }
         }
     }
 }
 
 fn ending(end: &RecordedEnd) -> String {
-    let RecordedEnd::Ended { verdict, path, .. } = end else {
+    let RecordedEnd::Ended { result, path, .. } = end else {
         return match end {
             RecordedEnd::Bug(bug) => format!("it would stop at a mistake in its code: {bug}"),
             _ => "it would not come to an end".to_owned(),
         };
     };
-    let how = match verdict {
-        Verdict::Gone => "there is no such parent".to_owned(),
-        Verdict::Idle => "it would do nothing: suspended, or being deleted by others".to_owned(),
-        Verdict::Done { requeue_after: None } => "it would be done".to_owned(),
-        Verdict::Done { requeue_after: Some(after) } => {
-            format!("it would be done, and look again after {after:?}")
+    let how = match result {
+        ReconcileResult::Gone => "there is no such parent".to_owned(),
+        ReconcileResult::Idle => "it would do nothing: suspended, or being deleted by others".to_owned(),
+        ReconcileResult::Done { requeue_after: None } => "it would be done".to_owned(),
+        ReconcileResult::Done { requeue_after: Some(after) } => {
+            format!("it would be done, and requeued after {after:?}")
         }
-        Verdict::Requeue { after, reason } => format!("it would wait {after:?}: {reason}"),
-        Verdict::Conflict { message, .. } => format!("it would meet another writer: {message}"),
-        Verdict::Failed { reason, message } => format!("it would fail and try again: {reason}: {message}"),
-        Verdict::Terminal { reason, message } => format!("it would fail for good: {reason}: {message}"),
+        ReconcileResult::Requeue { after, reason } => format!("it would wait {after:?}: {reason}"),
+        ReconcileResult::Conflict { message, .. } => format!("it would meet another writer: {message}"),
+        ReconcileResult::Failed { reason, message } => {
+            format!("it would fail and try again: {reason}: {message}")
+        }
+        ReconcileResult::Terminal { reason, message } => {
+            format!("it would fail for good: {reason}: {message}")
+        }
     };
     if path.is_empty() { how } else { format!("{how} ({})", path.join(" -> ")) }
 }

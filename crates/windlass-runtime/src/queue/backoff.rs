@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use windlass::ObjectRef;
 
-/// Doubles from one failure to the next, between two bounds.
+/// Exponential backoff. Doubles from one failure to the next, between two bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
-    /// After the first failure.
+    /// Delay after the first failure. Default: 1 s.
     pub first: Duration,
-    /// After any number of failures, at the most.
+    /// Maximum delay. Default: 60 s.
     pub most: Duration,
 }
 
@@ -21,7 +21,7 @@ impl Default for Backoff {
 }
 
 impl Backoff {
-    /// How long to wait after so many failures in a row.
+    /// The delay after this number of failures in a row.
     ///
     /// Objects that failed together come back up to a tenth apart. How far is fixed by the object's name and the
     /// number of failures, so that the same run twice takes the same time.

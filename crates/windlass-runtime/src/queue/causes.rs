@@ -8,8 +8,8 @@ const KEPT: usize = 16;
 /// How urgent a trigger is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Priority {
-    /// Nobody waits for it in particular: the object was there when the watch began, or it is the controller's own
-    /// write that comes back to it.
+    /// Not urgent: the object was in the initial list of the watch, or it is the controller's own write that comes back
+    /// to it.
     Background,
     /// Something just changed.
     Live,
@@ -25,8 +25,8 @@ pub struct Reason {
     /// How urgent it is.
     pub priority: Priority,
     /// Whether the parent was changed in what others decide about it: its generation, its annotations, its deletion.
-    /// This alone ends a backoff, or the wait after a terminal error. A change of its status must not be told as
-    /// one: the controller itself writes it at the end of every run.
+    /// Only this ends a backoff, or the wait after a terminal error. A change of its status must not count as one: the
+    /// controller itself writes the status at the end of every run.
     pub spec_changed: bool,
 }
 

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::Due;
 use super::causes::{Causes, Changed, Priority, Reason};
-use super::ready::Place;
+use super::ready::ReadyPosition;
 
 /// An object that is due, waits, or is being reconciled.
 #[derive(Clone, Debug)]
@@ -16,13 +16,13 @@ pub(super) struct Entry {
 
 #[derive(Clone, Debug)]
 pub(super) enum Stage {
-    /// It stands in line.
-    Ready { place: Place, pending: Pending, since: Instant, due: Due },
+    /// It is in the ready queue.
+    Ready { position: ReadyPosition, pending: Pending, since: Instant, due: Due },
     /// It failed, and is tried again at this time.
     Backoff { until: Instant, pending: Pending },
-    /// It asked to be looked at again at this time.
+    /// It asked to be requeued at this time.
     Timer { until: Instant },
-    /// It failed for good, and waits for a change of the parent.
+    /// It ended with a terminal error, and waits for a change of the parent.
     Halted,
     /// It is being reconciled, because of `pending`; what came since then is `again`.
     Active { pending: Pending, again: Option<Pending>, forgotten: bool },

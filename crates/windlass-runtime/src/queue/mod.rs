@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use windlass::ObjectRef;
+use windlass::{ObjectRef, ReconcileResult};
 
 pub use backoff::Backoff;
 pub use causes::{Causes, Changed, Priority, Reason};
@@ -42,9 +42,9 @@ pub struct Queue {
 /// What a worker should do now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Reconcile this, and then say how it [`Queue::finished`].
+    /// Reconcile this, and then return it with [`Queue::finished`].
     Take(Work),
-    /// Nothing before this moment, unless something is added.
+    /// Nothing before this time, unless something is added.
     WaitUntil(Instant),
     /// Nothing until something is added or finished.
     Idle,
@@ -78,27 +78,33 @@ pub enum Due {
     Retry,
 }
 
-/// How a reconcile ended.
+/// When an object is reconciled again, if nothing triggers it before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Finished {
-    /// Well, or there was nothing to do; look again later if a time is given.
-    Done {
-        /// How much later.
-        requeue_after: Option<Duration>,
-    },
-    /// It waits for something; start again after this time, or sooner if something changes.
-    Requeue {
-        /// How much later.
-        after: Duration,
-    },
-    /// It failed; start again after a backoff.
-    Failed,
-    /// Another writer got in between; start again after a backoff.
-    Conflict,
-    /// It failed for good; start again only when the parent is changed (see [`Reason::spec_changed`]).
-    Terminal,
-    /// The parent does not exist.
-    Gone,
+pub enum Requeue {
+    /// Only when something triggers it.
+    OnTrigger,
+    /// After this time.
+    After(Duration),
+    /// After a backoff that grows with each failure in a row.
+    WithBackoff,
+    /// Only when the parent's spec changes (see [`Reason::spec_changed`]); other triggers are dropped.
+    OnSpecChange,
+}
+
+impl From<&ReconcileResult> for Requeue {
+    fn from(result: &ReconcileResult) -> Self {
+        match result {
+            ReconcileResult::Gone | ReconcileResult::Idle | ReconcileResult::Done { requeue_after: None } => {
+                Requeue::OnTrigger
+            }
+            ReconcileResult::Done { requeue_after: Some(after) } | ReconcileResult::Requeue { after, .. } => {
+                Requeue::After(*after)
+            }
+            // Another writer got in between: no error, but an immediate retry would likely conflict again.
+            ReconcileResult::Conflict { .. } | ReconcileResult::Failed { .. } => Requeue::WithBackoff,
+            ReconcileResult::Terminal { .. } => Requeue::OnSpecChange,
+        }
+    }
 }
 
 /// How many objects are where, and for how long.
@@ -106,7 +112,7 @@ pub enum Finished {
 pub struct QueueCounts {
     /// Due, after something changed.
     pub live: usize,
-    /// Due, and nobody waits for it in particular.
+    /// Due, with background priority.
     pub background: usize,
     /// Waiting for a time.
     pub delayed: usize,
@@ -138,11 +144,11 @@ impl Queue {
         }
     }
 
-    /// Something changed that concerns this parent.
+    /// Adds a parent for a reason.
     ///
-    /// It is then due at once, but for three cases: while it is being reconciled, it becomes due when that has
-    /// finished; within a backoff the retry stays where it is; and after a terminal error nothing but a change of the
-    /// parent itself counts.
+    /// It is then due at once, with three exceptions: while it is being reconciled, it becomes due when that has
+    /// finished; within a backoff the retry stays where it is; and after a terminal error only a change of the parent
+    /// itself counts.
     pub fn add(&mut self, key: ObjectRef, reason: Reason, now: Instant) {
         let spec_changed = reason.spec_changed;
         let key = Arc::new(key);
@@ -161,10 +167,10 @@ impl Queue {
                     None => *again = Some(Pending::of(reason)),
                 }
             }
-            Stage::Ready { place, pending, since, .. } => {
-                if reason.priority > place.priority {
-                    self.ready.remove(*place);
-                    *place = self.ready.push(key, reason.priority, *since);
+            Stage::Ready { position, pending, since, .. } => {
+                if reason.priority > position.priority {
+                    self.ready.remove(*position);
+                    *position = self.ready.push(key, reason.priority, *since);
                 }
                 pending.add(reason);
             }
@@ -189,12 +195,12 @@ impl Queue {
         {
             return Next::WaitUntil(until);
         }
-        let key = self.ready.pop(now, self.settings.patience).expect("it is not empty");
+        let key = self.ready.pop(now, self.settings.background_aging).expect("it is not empty");
         Next::Take(self.start(key, now))
     }
 
-    /// A reconcile that was taken has ended. Does nothing for an object that nobody has taken.
-    pub fn finished(&mut self, key: &ObjectRef, finished: Finished, now: Instant) {
+    /// Returns an object whose reconcile has ended. Does nothing for an object that was not taken.
+    pub fn finished(&mut self, key: &ObjectRef, requeue: Requeue, now: Instant) {
         if self.active.remove(key).is_none() {
             return;
         }
@@ -204,8 +210,8 @@ impl Queue {
             return;
         }
         let parent_changed = again.as_ref().is_some_and(|again| again.spec_changed);
-        match (finished, again) {
-            (Finished::Failed | Finished::Conflict, again) => {
+        match (requeue, again) {
+            (Requeue::WithBackoff, again) => {
                 self.retries += 1;
                 let mut merged = pending;
                 again.into_iter().for_each(|again| merged.append(again));
@@ -215,14 +221,12 @@ impl Queue {
                     self.back_off(key, merged, now, entry.failures.saturating_add(1));
                 }
             }
-            (Finished::Terminal, _) if !parent_changed => {
+            (Requeue::OnSpecChange, _) if !parent_changed => {
                 self.entries.insert(key, Entry { failures: 0, stage: Stage::Halted });
             }
             (_, Some(again)) => self.make_ready(key, again, Due::Change, now, 0),
-            (Finished::Done { requeue_after: Some(after) } | Finished::Requeue { after }, None) => {
-                self.wait(key, now + after);
-            }
-            (Finished::Done { .. } | Finished::Gone | Finished::Terminal, None) => {}
+            (Requeue::After(after), None) => self.wait(key, now + after),
+            (Requeue::OnTrigger | Requeue::OnSpecChange, None) => {}
         }
     }
 
@@ -291,8 +295,8 @@ impl Queue {
 
     fn make_ready(&mut self, key: Arc<ObjectRef>, pending: Pending, due: Due, since: Instant, failures: u32) {
         self.adds += 1;
-        let place = self.ready.push(key.clone(), pending.priority, since);
-        self.entries.insert(key, Entry { failures, stage: Stage::Ready { place, pending, since, due } });
+        let position = self.ready.push(key.clone(), pending.priority, since);
+        self.entries.insert(key, Entry { failures, stage: Stage::Ready { position, pending, since, due } });
     }
 
     fn back_off(&mut self, key: Arc<ObjectRef>, pending: Pending, now: Instant, failures: u32) {
@@ -310,8 +314,8 @@ impl Queue {
     fn take_out(&mut self, key: &ObjectRef) -> Option<Pending> {
         let (key, entry) = self.entries.remove_entry(key)?;
         match entry.stage {
-            Stage::Ready { place, pending, .. } => {
-                self.ready.remove(place);
+            Stage::Ready { position, pending, .. } => {
+                self.ready.remove(position);
                 Some(pending)
             }
             Stage::Backoff { until, pending } => {

@@ -19,7 +19,8 @@ struct Bucket {
 }
 
 impl RateLimit {
-    /// So many starts per second, and so many at once after a quiet time. Neither is less than what lets work go on.
+    /// A rate in starts per second, and the burst that is possible after a quiet time. Both are raised to a minimum that
+    /// lets work go on.
     pub fn new(per_second: f64, burst: u32) -> Self {
         let burst = f64::from(burst.max(1));
         let bucket = Arc::new(Mutex::new(Bucket { tokens: burst, counted: None }));
@@ -29,7 +30,7 @@ impl RateLimit {
     /// Takes a token.
     ///
     /// # Errors
-    /// When there is none: the moment at which there will be one, if nobody else takes it.
+    /// When there is none: the time at which there will be one, unless another caller takes it.
     pub(crate) fn take(&self, now: Instant) -> Result<(), Instant> {
         let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
         let passed = bucket.counted.map_or(Duration::ZERO, |counted| now.saturating_duration_since(counted));
@@ -41,7 +42,7 @@ impl RateLimit {
             return Ok(());
         }
         let missing = Duration::from_secs_f64((1.0 - bucket.tokens) / self.per_second);
-        // Rounding must not lead to a moment at which a little is still missing.
+        // Rounding must not lead to a time at which a little is still missing.
         Err(now + missing + Duration::from_micros(1))
     }
 }
@@ -58,7 +59,7 @@ mod tests {
         assert!((0..3).all(|_| limit.take(start).is_ok()));
         let Err(mut now) = shared.take(start) else { panic!("the burst is over, for all who share it") };
         for taken in 1..100 {
-            assert!(limit.take(now).is_ok(), "the moment that was named came, {taken}");
+            assert!(limit.take(now).is_ok(), "a token at the time that was named, {taken}");
             now = limit.take(now).expect_err("one at a time");
         }
         let seconds = now.duration_since(start).as_secs_f64();

@@ -1,4 +1,4 @@
-//! The objects whose turn may come now: live ones first, and yet none of the others for ever last.
+//! The objects that are ready: live ones first, but background ones are never starved.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,42 +8,42 @@ use windlass::ObjectRef;
 
 use super::causes::Priority;
 
-/// Of this many turns, one belongs to those who have waited long for theirs.
+/// Of this number of turns, one belongs to background objects that have waited long.
 const TURNS: u32 = 4;
 
-/// Where an object stands in line.
+/// The position of an object in the ready queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ReadyPosition {
     pub(super) priority: Priority,
     number: u64,
 }
 
-/// Two lines, each first come, first served.
+/// Two FIFO queues, one for each priority.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ready {
     live: BTreeMap<u64, (Arc<ObjectRef>, Instant)>,
     background: BTreeMap<u64, (Arc<ObjectRef>, Instant)>,
     last_number: u64,
-    /// How often a live object went before one of the background that has waited long.
+    /// How often a live object overtook a background one that has waited long.
     overtaken: u32,
 }
 
 impl Ready {
-    pub(super) fn push(&mut self, key: Arc<ObjectRef>, priority: Priority, since: Instant) -> Place {
+    pub(super) fn push(&mut self, key: Arc<ObjectRef>, priority: Priority, since: Instant) -> ReadyPosition {
         self.last_number += 1;
-        let place = Place { priority, number: self.last_number };
-        self.line(priority).insert(place.number, (key, since));
-        place
+        let position = ReadyPosition { priority, number: self.last_number };
+        self.line(priority).insert(position.number, (key, since));
+        position
     }
 
-    pub(super) fn remove(&mut self, place: Place) {
-        self.line(place.priority).remove(&place.number);
+    pub(super) fn remove(&mut self, position: ReadyPosition) {
+        self.line(position.priority).remove(&position.number);
     }
 
-    /// The next in line. One of the background that has waited for `patience` gets every fourth turn.
-    pub(super) fn pop(&mut self, now: Instant, patience: Duration) -> Option<Arc<ObjectRef>> {
-        let is_patient = |(_, since): &(_, Instant)| now.saturating_duration_since(*since) >= patience;
-        let waits_long = self.background.first_key_value().is_some_and(|(_, entry)| is_patient(entry));
+    /// The next object. A background one that has waited for `aging` gets every fourth turn.
+    pub(super) fn pop(&mut self, now: Instant, aging: Duration) -> Option<Arc<ObjectRef>> {
+        let has_aged = |(_, since): &(_, Instant)| now.saturating_duration_since(*since) >= aging;
+        let waits_long = self.background.first_key_value().is_some_and(|(_, entry)| has_aged(entry));
         let its_turn = waits_long && self.overtaken + 1 >= TURNS;
         if !its_turn && let Some((_, (key, _))) = self.live.pop_first() {
             self.overtaken = if waits_long { self.overtaken + 1 } else { 0 };
@@ -76,7 +76,7 @@ impl Ready {
 mod tests {
     use super::*;
 
-    const PATIENCE: Duration = Duration::from_secs(10);
+    const AGING: Duration = Duration::from_secs(10);
 
     fn fill(ready: &mut Ready, at: Instant) {
         for number in 0..9 {
@@ -86,7 +86,7 @@ mod tests {
     }
 
     fn order(ready: &mut Ready, now: Instant) -> String {
-        let all = std::iter::from_fn(|| ready.pop(now, PATIENCE));
+        let all = std::iter::from_fn(|| ready.pop(now, AGING));
         all.map(|key| format!("{}{}", &key.namespace[..1], key.name)).collect::<Vec<_>>().join(" ")
     }
 
@@ -101,7 +101,7 @@ mod tests {
     fn those_who_waited_long_get_every_fourth_turn() {
         let (mut ready, now) = (Ready::default(), Instant::now());
         fill(&mut ready, now);
-        let order = order(&mut ready, now + PATIENCE);
+        let order = order(&mut ready, now + AGING);
         assert_eq!(order, "l0 l1 l2 i0 l3 l4 l5 i1 l6 l7 l8 i2 i3 i4 i5 i6 i7 i8");
     }
 }

@@ -1,4 +1,4 @@
-//! A queue that the tasks of a process share: whoever takes an object holds a [`Claim`] on it, from that moment on.
+//! A queue that the tasks of a process share: taking an object yields a [`Claim`] on it.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,12 +7,12 @@ use std::time::Instant;
 use tokio::sync::Notify;
 use windlass::ObjectRef;
 
-use super::{Finished, Next, Queue, QueueCounts, QueueSettings, Reason, Work};
+use super::{Next, Queue, QueueCounts, QueueSettings, Reason, Requeue, Work};
 
 /// Reads the time.
 type Clock = Box<dyn Fn() -> Instant + Send + Sync>;
 
-/// A [`Queue`] behind a lock, with a clock, and with a notification for whoever waits for work.
+/// A [`Queue`] behind a lock, with a clock, and with a notification for those that wait for work.
 pub(crate) struct SharedQueue {
     queue: Mutex<Queue>,
     changed: Notify,
@@ -81,13 +81,13 @@ impl SharedQueue {
 pub(crate) struct Claim {
     queue: Arc<SharedQueue>,
     key: ObjectRef,
-    finished: Finished,
+    requeue: Requeue,
 }
 
 impl Claim {
     pub(super) fn new(queue: &Arc<SharedQueue>, key: &ObjectRef) -> Self {
-        // Unless somebody says how the reconcile ended, it was dropped in the middle, and has to be tried again.
-        Claim { queue: Arc::clone(queue), key: key.clone(), finished: Finished::Failed }
+        // A reconcile that does not end was dropped in the middle, and is retried.
+        Claim { queue: Arc::clone(queue), key: key.clone(), requeue: Requeue::WithBackoff }
     }
 
     /// The object.
@@ -95,16 +95,16 @@ impl Claim {
         &self.key
     }
 
-    /// Returns the object to the queue, and says how its reconcile ended.
-    pub(crate) fn finish(mut self, finished: Finished) {
-        self.finished = finished;
+    /// Returns the object to the queue, after its reconcile has ended.
+    pub(crate) fn finish(mut self, requeue: Requeue) {
+        self.requeue = requeue;
     }
 }
 
 impl Drop for Claim {
     fn drop(&mut self) {
         let now = (self.queue.clock)();
-        self.queue.lock().finished(&self.key, self.finished, now);
+        self.queue.lock().finished(&self.key, self.requeue, now);
         // The pool that took the object may be gone, and another may have found nothing to do while it was claimed.
         self.queue.changed.notify_one();
     }

@@ -25,7 +25,7 @@ pub(crate) fn save(folder: &Path, recording: &Recording, most: usize) -> Result<
     };
     fs::create_dir_all(folder).map_err(failed(folder))?;
     let path = folder.join(format!("{}.json", recording.id));
-    // Whoever reads sees a whole file or none.
+    // A reader sees a whole file or none.
     let temporary = folder.join(format!(".{}.{}", recording.id, std::process::id()));
     let written = fs::write(&temporary, recording.to_json()).and_then(|()| fs::rename(&temporary, &path));
     if written.is_err() {

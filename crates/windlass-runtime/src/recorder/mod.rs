@@ -1,11 +1,11 @@
 //! The flight recorder: what the last reconciles of a controller asked and were answered, kept within bounds.
 //!
-//! While nobody looks it costs little: what is kept is what the driver had anyway. It becomes a [`Recording`], with
-//! secrets redacted, only when somebody reads or saves it.
+//! It costs little until it is read: what is kept is what the driver had anyway. It becomes a [`Recording`], with
+//! secrets redacted, only when it is read or saved.
 
+mod buffer;
 mod folder;
 mod redact;
-mod shelf;
 mod sizes;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,27 +16,27 @@ use windlass::ObjectRef;
 use windlass::model::Timestamp;
 use windlass::recording::{Batch, Exchange, FORMAT, RecordedEnd, Recording};
 
-use crate::driver::{Driven, End};
+use crate::driver::{End, Transcript};
 use crate::queue::{Causes, Work};
 
 pub use folder::SaveError;
 pub(crate) use folder::save;
 pub(crate) use redact::Redaction;
 
-use shelf::Shelf;
+use buffer::RecordingBuffer;
 
-/// How much is kept of each controller.
+/// How many recordings of each controller are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecorderSettings {
-    /// So many of the last reconciles are kept, however they ended; 20 if nothing is said, and with 0 none.
+    /// Maximum number of latest reconciles that are kept, however they ended. Default: 20.
     pub last: usize,
-    /// So many failed ones are kept besides; 100 if nothing is said, and with 0 none.
+    /// Maximum number of failed reconciles that are kept besides. Default: 100.
     pub failed: usize,
-    /// For so long; an hour if nothing is said.
+    /// How long failed reconciles are kept. Default: 1 h.
     pub failed_for: Duration,
-    /// The last ones, and the failed ones, take about so many bytes at most; 8 MiB if nothing is said.
+    /// Approximate maximum size of the latest reconciles, and of the failed ones, in bytes. Default: 8 MiB each.
     pub bytes: usize,
-    /// So many files of each controller are kept in the folder, if there is one; 100 if nothing is said.
+    /// Maximum number of files of each controller in the folder, if there is one. Default: 100.
     pub files: usize,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Recorder {
     controller: String,
     redaction: Arc<Redaction>,
     count: AtomicU64,
-    shelf: Mutex<Shelf>,
+    buffer: Mutex<RecordingBuffer>,
 }
 
 /// A reconcile as it was performed.
@@ -67,12 +67,12 @@ pub(crate) struct Flight {
     create_missing: bool,
     causes: Causes,
     at: Timestamp,
-    driven: Driven,
+    transcript: Transcript,
 }
 
 impl Flight {
     fn is_failure(&self) -> bool {
-        match &self.driven.end {
+        match &self.transcript.end {
             End::Ended(ended) => RecordedEnd::of(ended).is_failure(),
             End::Bug(_) | End::TimedOut => true,
         }
@@ -85,7 +85,7 @@ impl Recorder {
             controller: controller.to_owned(),
             redaction,
             count: AtomicU64::new(0),
-            shelf: Mutex::new(Shelf::new(settings)),
+            buffer: Mutex::new(RecordingBuffer::new(settings)),
         }
     }
 
@@ -94,7 +94,7 @@ impl Recorder {
         &self,
         work: Work,
         at: Timestamp,
-        driven: Driven,
+        transcript: Transcript,
         now: Instant,
     ) -> Option<Arc<Flight>> {
         let number = self.count.fetch_add(1, Ordering::Relaxed) + 1;
@@ -102,28 +102,28 @@ impl Recorder {
         let began = at.to_micro_string().replace([':', '-', '.'], "");
         let id = format!("{}-{began}-{number}", self.controller);
         let Work { key: target, create_missing, causes, .. } = work;
-        let flight = Arc::new(Flight { id, target, create_missing, causes, at, driven });
+        let flight = Arc::new(Flight { id, target, create_missing, causes, at, transcript });
         let failed = flight.is_failure();
-        self.shelf().keep(&flight, failed, now);
+        self.buffer().keep(&flight, failed, now);
         failed.then_some(flight)
     }
 
     /// What is kept, oldest first.
     pub(crate) fn recordings(&self, now: Instant) -> Vec<Recording> {
         // The lock is for those who work; reading takes longer.
-        let kept = self.shelf().all(now);
+        let kept = self.buffer().all(now);
         kept.iter().map(|flight| self.recording(flight)).collect()
     }
 
     /// The ids of what is kept, oldest first, with how each ended and whose reconcile it was.
     pub(crate) fn list(&self, now: Instant) -> Vec<(String, ObjectRef, bool)> {
         let line = |flight: &Arc<Flight>| (flight.id.clone(), flight.target.clone(), flight.is_failure());
-        self.shelf().all(now).iter().map(line).collect()
+        self.buffer().all(now).iter().map(line).collect()
     }
 
     /// One of those that are kept.
     pub(crate) fn find(&self, id: &str, now: Instant) -> Option<Recording> {
-        let kept = self.shelf().all(now);
+        let kept = self.buffer().all(now);
         kept.iter().find(|flight| flight.id == id).map(|flight| self.recording(flight))
     }
 
@@ -147,8 +147,8 @@ impl Recorder {
             create_missing: flight.create_missing,
             causes,
             at: flight.at,
-            batches: flight.driven.exchanges.iter().map(batch).collect(),
-            end: match &flight.driven.end {
+            batches: flight.transcript.exchanges.iter().map(batch).collect(),
+            end: match &flight.transcript.end {
                 End::Ended(ended) => RecordedEnd::of(ended),
                 End::Bug(bug) => RecordedEnd::Bug(bug.to_string()),
                 End::TimedOut => RecordedEnd::TimedOut,
@@ -158,8 +158,8 @@ impl Recorder {
         recording
     }
 
-    fn shelf(&self) -> MutexGuard<'_, Shelf> {
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    fn buffer(&self) -> MutexGuard<'_, RecordingBuffer> {
+        self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,31 +1,32 @@
 //! About how many bytes what is kept takes.
 //!
-//! Objects are not looked at: the length of the text that each was read from tells enough, and costs nothing.
+//! Objects are not inspected: the length of the text that each was read from is a good estimate and costs nothing.
 
 use serde_json::Value;
 use windlass::{Answer, Ask};
 
-use crate::driver::Driven;
+use crate::driver::Transcript;
 
-/// A JSON value, and its place in a map or list.
+/// A JSON value, and its entry in a map or list.
 const NODE: usize = 48;
 /// An ask or an answer without what is in it.
 const FRAME: usize = 256;
-/// An object takes so many times the room of its text.
+/// Ratio of the size of an object in memory to that of its text.
 const EXPANSION: usize = 7;
 
 /// The size of what was asked and answered. Objects that others hold too are counted all the same.
-pub(super) fn of(driven: &Driven) -> usize {
-    let asks = driven.exchanges.iter().flat_map(|exchange| &exchange.asks).map(|ask| match ask {
+pub(super) fn of(transcript: &Transcript) -> usize {
+    let asks = transcript.exchanges.iter().flat_map(|exchange| &exchange.asks).map(|ask| match ask {
         Ask::Api { request, .. } => FRAME + request.body.as_ref().map_or(0, value),
         Ask::Call { request, .. } => FRAME + value(request),
         Ask::Now | Ask::Random { .. } => FRAME,
     });
-    let answers = driven.exchanges.iter().flat_map(|exchange| &exchange.answers).map(|answer| match answer {
-        Answer::Call(Ok(response)) => FRAME + value(response),
-        Answer::Api(_) | Answer::Call(Err(_)) | Answer::Now(_) | Answer::Random(_) => FRAME,
-    });
-    EXPANSION * driven.read_length + asks.sum::<usize>() + answers.sum::<usize>()
+    let answers =
+        transcript.exchanges.iter().flat_map(|exchange| &exchange.answers).map(|answer| match answer {
+            Answer::Call(Ok(response)) => FRAME + value(response),
+            Answer::Api(_) | Answer::Call(Err(_)) | Answer::Now(_) | Answer::Random(_) => FRAME,
+        });
+    EXPANSION * transcript.read_length + asks.sum::<usize>() + answers.sum::<usize>()
 }
 
 fn value(json: &Value) -> usize {
@@ -44,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_text_of_an_object_tells_how_large_it_is() {
+    fn the_text_of_an_object_estimates_its_size() {
         let object = json!({
             "apiVersion": "v1", "kind": "Pod",
             "metadata": {
@@ -58,7 +59,7 @@ mod tests {
             "spec": {"nodeName": "n", "containers": [{"name": "web", "image": "web:1", "ports": [{"containerPort": 80}]}]},
             "status": {"phase": "Running", "podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}]},
         });
-        let (looked_at, estimated) = (value(&object), EXPANSION * object.to_string().len());
-        assert!(looked_at <= estimated && estimated <= 2 * looked_at, "{looked_at} and {estimated}");
+        let (inspected, estimated) = (value(&object), EXPANSION * object.to_string().len());
+        assert!(inspected <= estimated && estimated <= 2 * inspected, "{inspected} and {estimated}");
     }
 }

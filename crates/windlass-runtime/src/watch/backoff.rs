@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-/// Waits that double, each shortened at random so that many who failed together do not come again together.
+/// Exponential backoff with jitter, so that those who failed together do not retry together.
 #[derive(Clone, Debug)]
 pub(crate) struct Backoff {
     first: Duration,

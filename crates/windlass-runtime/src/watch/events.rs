@@ -12,7 +12,7 @@ use windlass::{KindInfo, only_metadata};
 use crate::api::{Answered, read_status};
 use crate::cache::Head;
 
-use super::Watch;
+use super::Informer;
 
 /// How the objects of a watch are read.
 pub(super) struct Reader<'a> {
@@ -34,7 +34,7 @@ pub(super) enum Event {
     Put(Head, Arc<str>),
     /// An object is gone.
     Deleted(Head),
-    /// All changes up to a version have been told.
+    /// All changes up to a version have been sent.
     Bookmark(u64),
     /// The watch is over.
     Failed(Status),
@@ -74,7 +74,7 @@ struct RawBookmark<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn of(watch: &'a Watch) -> Self {
+    pub(super) fn of(watch: &'a Informer) -> Self {
         let metadata_only = watch.selection.metadata_only;
         Reader { kind: &watch.kind, metadata_only, indexed: watch.cache.indexed() }
     }
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_told_apart() {
+    fn reads_each_type_of_event() {
         let kind = kind();
         let read = |text: &str| reader(&kind, false).event(text.as_bytes());
         let object = r#"{"kind":"Deployment","metadata":{"name":"a","resourceVersion":"3"}}"#;

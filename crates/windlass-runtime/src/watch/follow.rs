@@ -1,4 +1,4 @@
-//! The life of a watch: list, watch, resume; list again where the history is gone; wait where nothing answers.
+//! The loop of a watch: list, watch, resume; list again if the history has expired; back off if the server fails.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
@@ -12,31 +12,31 @@ use crate::api::{Api, Form, of_answer};
 use crate::cache::Source;
 
 use super::events::{Event, Reader};
-use super::{Backoff, Moment, Watch};
+use super::{Backoff, EventOrigin, Informer};
 
-/// So many objects come in one page of a list.
+/// Number of objects in one page of a list.
 const PAGE_SIZE: u64 = 500;
-/// The server ends a watch after this time, so that a connection that died unnoticed is found out.
+/// The server ends a watch after this time, so that a broken connection does not go unnoticed.
 const WATCH_SECONDS: u64 = 290;
-/// So long may a page of a list take.
-const LIST_PATIENCE: Duration = Duration::from_secs(60);
-/// A watch that says nothing for so long, and does not end either, has lost its connection.
-const WATCH_PATIENCE: Duration = Duration::from_secs(WATCH_SECONDS + 30);
-/// A watch that was up for so long has not failed, even if it had nothing to tell.
+/// Timeout of one page of a list.
+const LIST_TIMEOUT: Duration = Duration::from_secs(60);
+/// A watch that neither sends anything nor ends within this time has lost its connection.
+const WATCH_TIMEOUT: Duration = Duration::from_secs(WATCH_SECONDS + 30);
+/// A watch that was up for this long has not failed, even if it sent no events.
 const LONG_ENOUGH: Duration = Duration::from_secs(10);
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
-/// Why a watch does not go on.
+/// Why a watch was interrupted.
 enum Broken {
-    /// The history from here on is no longer known: list again.
+    /// The history has expired: list again.
     Expired,
     /// It failed; try again later from where it got to.
     Failed(Box<Status>),
 }
 
-/// Keeps a watch up for ever, whatever panics in it.
-pub(crate) async fn follow(api: &Api, watch: &Watch) {
+/// Keeps a watch up forever, even if a handler panics.
+pub(crate) async fn follow(api: &Api, watch: &Informer) {
     let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
     loop {
         let _panic = AssertUnwindSafe(follow_on(api, watch)).catch_unwind().await;
@@ -44,7 +44,7 @@ pub(crate) async fn follow(api: &Api, watch: &Watch) {
     }
 }
 
-async fn follow_on(api: &Api, watch: &Watch) {
+async fn follow_on(api: &Api, watch: &Informer) {
     let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
     let mut listed = false;
     loop {
@@ -53,7 +53,7 @@ async fn follow_on(api: &Api, watch: &Watch) {
         match outcome {
             Ok(()) => listed = true,
             Err(Broken::Expired) if listed => {
-                tracing::info!(watch = %watch.selection, "the history is gone; listing again");
+                tracing::info!(watch = %watch.selection, "watch expired, listing again");
                 listed = false;
             }
             Err(Broken::Expired) => wait(watch, &mut backoff, "the list expired while it was read").await,
@@ -62,7 +62,7 @@ async fn follow_on(api: &Api, watch: &Watch) {
     }
 }
 
-async fn wait(watch: &Watch, backoff: &mut Backoff, error: &str) {
+async fn wait(watch: &Informer, backoff: &mut Backoff, error: &str) {
     let wait = backoff.wait();
     tracing::warn!(watch = %watch.selection, again_after = ?wait, "{error}");
     watch.state.set_error(Some(error.to_owned()));
@@ -70,7 +70,7 @@ async fn wait(watch: &Watch, backoff: &mut Backoff, error: &str) {
 }
 
 /// What went wrong, and what to do about it.
-fn advice(watch: &Watch, status: &Status) -> String {
+fn advice(watch: &Informer, status: &Status) -> String {
     let selection = &watch.selection;
     match status.reason {
         Some(Reason::Forbidden) => {
@@ -89,7 +89,7 @@ fn advice(watch: &Watch, status: &Status) -> String {
 }
 
 /// Reads everything there is, in pages of one consistent list.
-async fn list(api: &Api, watch: &Watch) -> Result<(), Broken> {
+async fn list(api: &Api, watch: &Informer) -> Result<(), Broken> {
     let mut request = watch.selection.request();
     request.options.limit = PAGE_SIZE;
     let form = if watch.selection.metadata_only { Form::ListOfMetadata } else { Form::Whole };
@@ -97,7 +97,7 @@ async fn list(api: &Api, watch: &Watch) -> Result<(), Broken> {
     let mut items = Vec::new();
     let version = loop {
         let answering = api.answered_in(&request, form);
-        let answered = timeout(LIST_PATIENCE, answering).await.map_err(|_| silent())?;
+        let answered = timeout(LIST_TIMEOUT, answering).await.map_err(|_| silent())?;
         if !answered.is_success() {
             return Err(broken(of_answer(&answered)));
         }
@@ -108,10 +108,10 @@ async fn list(api: &Api, watch: &Watch) -> Result<(), Broken> {
             token => request.options.continue_token = token,
         }
     };
-    let moment = if watch.state.is_synced() { Moment::Live } else { Moment::Initial };
+    let origin = if watch.state.is_synced() { EventOrigin::Live } else { EventOrigin::Initial };
     let changes = watch.cache.relist(items, version);
     for change in &changes {
-        watch.announce(change, moment);
+        watch.announce(change, origin);
     }
     watch.state.set_error(None);
     watch.state.set_synced();
@@ -120,7 +120,7 @@ async fn list(api: &Api, watch: &Watch) -> Result<(), Broken> {
 }
 
 /// Follows events until the server ends the watch.
-async fn watch_once(api: &Api, watch: &Watch, backoff: &mut Backoff) -> Result<(), Broken> {
+async fn watch_once(api: &Api, watch: &Informer, backoff: &mut Backoff) -> Result<(), Broken> {
     let options = WatchOptions {
         resource_version: watch.cache.reached(),
         send_initial_events: false,
@@ -129,12 +129,12 @@ async fn watch_once(api: &Api, watch: &Watch, backoff: &mut Backoff) -> Result<(
     };
     let request = watch.selection.request();
     let form = if watch.selection.metadata_only { Form::Metadata } else { Form::Whole };
-    let begun = timeout(LIST_PATIENCE, api.watch(&request, &options, form)).await.map_err(|_| silent())?;
+    let begun = timeout(LIST_TIMEOUT, api.watch(&request, &options, form)).await.map_err(|_| silent())?;
     let mut lines = begun.map_err(broken)?;
     let reader = Reader::of(watch);
     watch.state.set_error(None);
     let started = Instant::now();
-    while let Some(line) = timeout(WATCH_PATIENCE, lines.next()).await.map_err(|_| silent())? {
+    while let Some(line) = timeout(WATCH_TIMEOUT, lines.next()).await.map_err(|_| silent())? {
         let event = reader.event(&line.map_err(broken)?).map_err(unreadable)?;
         perform(watch, event)?;
         backoff.reset();
@@ -146,9 +146,9 @@ async fn watch_once(api: &Api, watch: &Watch, backoff: &mut Backoff) -> Result<(
     Ok(())
 }
 
-fn perform(watch: &Watch, event: Event) -> Result<(), Broken> {
+fn perform(watch: &Informer, event: Event) -> Result<(), Broken> {
     let change = match event {
-        Event::Put(head, text) => watch.cache.put(head, text, Source::Watch),
+        Event::Put(head, text) => watch.cache.put(head, text, Source::Informer),
         Event::Deleted(head) => watch.cache.deleted(&head),
         Event::Bookmark(version) if !watch.cache.bookmark(version) => return Err(Broken::Expired),
         Event::Bookmark(_) => None,
@@ -156,7 +156,7 @@ fn perform(watch: &Watch, event: Event) -> Result<(), Broken> {
         Event::Unknown => None,
     };
     if let Some(change) = change {
-        watch.announce(&change, Moment::Live);
+        watch.announce(&change, EventOrigin::Live);
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! One list and watch per selection of objects, shared by all controllers of a process.
+//! Informers: one list and watch per selection of objects, shared by all controllers of a process.
 
 mod backoff;
 mod events;
@@ -25,82 +25,82 @@ pub use selection::Selection;
 pub(crate) use state::StateCell;
 pub use state::WatchState;
 
-/// What changed about one object, for those who may have to act on it.
-pub(crate) struct News {
+/// A change of one object.
+pub(crate) struct WatchEvent {
     pub(crate) kind: Arc<KindInfo>,
     pub(crate) key: Key,
     pub(crate) before: Option<Arc<Value>>,
     pub(crate) after: Option<Arc<Value>>,
-    pub(crate) moment: Moment,
+    pub(crate) origin: EventOrigin,
 }
 
-/// How it comes that a watch tells of an object.
+/// Why a watch event was reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Moment {
-    /// The watch begins, and the object is there.
+pub(crate) enum EventOrigin {
+    /// The object was in the initial list.
     Initial,
-    /// Something happened just now.
+    /// The object has just changed.
     Live,
     /// This process has just written it.
     OwnWrite,
 }
 
-/// Whoever acts on changes.
-pub(crate) trait Listener: Send + Sync {
-    /// Is told of each change once.
-    fn changed(&self, news: &News);
+/// Handles watch events.
+pub(crate) trait EventHandler: Send + Sync {
+    /// Called once for each change.
+    fn changed(&self, event: &WatchEvent);
 }
 
-/// One watch, its cache, and who is told of its changes.
-pub(crate) struct Watch {
+/// One watch, its cache, and the handlers of its events.
+pub(crate) struct Informer {
     pub(crate) kind: Arc<KindInfo>,
     pub(crate) selection: Selection,
     pub(crate) cache: Cache,
     pub(crate) state: StateCell,
     labels: LabelSelector,
     fields: FieldSelector,
-    listeners: RwLock<Vec<Arc<dyn Listener>>>,
+    handlers: RwLock<Vec<Arc<dyn EventHandler>>>,
 }
 
-impl Watch {
+impl Informer {
     fn new(kind: KindInfo, selection: Selection) -> Result<Self, String> {
-        Ok(Watch {
+        Ok(Informer {
             kind: Arc::new(kind),
             labels: LabelSelector::parse(selection.labels.as_deref().unwrap_or_default())?,
             fields: FieldSelector::parse(selection.fields.as_deref().unwrap_or_default())?,
             selection,
             cache: Cache::default(),
             state: StateCell::default(),
-            listeners: RwLock::default(),
+            handlers: RwLock::default(),
         })
     }
 
-    /// Tells everybody who is concerned.
-    fn announce(&self, change: &Change, moment: Moment) {
+    /// Notifies all handlers.
+    fn announce(&self, change: &Change, origin: EventOrigin) {
         let (before, after) =
             (change.before.as_deref().and_then(read), change.after.as_deref().and_then(read));
-        self.announce_as(change, before, after, moment);
+        self.announce_as(change, before, after, origin);
     }
 
-    /// The same, for an object that has been read already.
+    /// As [`Informer::announce`], for objects that are parsed already.
     fn announce_as(
         &self,
         change: &Change,
         before: Option<Arc<Value>>,
         after: Option<Arc<Value>>,
-        moment: Moment,
+        origin: EventOrigin,
     ) {
         let resource = &self.selection.resource;
-        let ObjectRef { namespace, name } = &change.place;
-        let news = News {
+        let ObjectRef { namespace, name } = &change.key;
+        let event = WatchEvent {
             kind: Arc::clone(&self.kind),
             key: Key::new(&resource.group, &resource.plural, namespace, name),
             before,
             after,
-            moment,
+            origin,
         };
-        for listener in self.listeners.read().unwrap_or_else(PoisonError::into_inner).iter() {
-            listener.changed(&news);
+        for handler in self.handlers.read().unwrap_or_else(PoisonError::into_inner).iter() {
+            handler.changed(&event);
         }
     }
 
@@ -109,18 +109,18 @@ impl Watch {
         if self.selection.metadata_only { only_metadata(object).to_string().into() } else { Arc::clone(text) }
     }
 
-    /// Tells somebody from now on.
-    pub(crate) fn listen(&self, listener: Arc<dyn Listener>) {
-        self.listeners.write().unwrap_or_else(PoisonError::into_inner).push(listener);
+    /// Adds a handler of all events from now on.
+    pub(crate) fn add_event_handler(&self, handler: Arc<dyn EventHandler>) {
+        self.handlers.write().unwrap_or_else(PoisonError::into_inner).push(handler);
     }
 
-    /// Whether this tells all that another watch would tell.
-    fn covers(&self, other: &Watch) -> bool {
+    /// Whether this watch observes everything that another one would.
+    fn covers(&self, other: &Informer) -> bool {
         let (this, that) = (&self.selection, &other.selection);
-        // What is selected by fields cannot be told from metadata afterwards.
-        let tells_enough = !this.metadata_only || (that.metadata_only && other.fields.is_everything());
+        // A field selector cannot be evaluated on metadata afterwards.
+        let shows_enough = !this.metadata_only || (that.metadata_only && other.fields.is_everything());
         this == that
-            || (tells_enough
+            || (shows_enough
                 && this.reaches(&that.resource, that.namespace.as_deref())
                 && other.labels.is_within(&self.labels)
                 && other.fields.is_within(&self.fields))
@@ -140,23 +140,23 @@ fn read(text: &str) -> Option<Arc<Value>> {
 }
 
 /// All watches of a process.
-pub(crate) struct Watches {
+pub(crate) struct Informers {
     api: Api,
-    watches: Mutex<BTreeMap<Selection, Arc<Watch>>>,
+    watches: Mutex<BTreeMap<Selection, Arc<Informer>>>,
 }
 
-impl Watches {
+impl Informers {
     /// None yet.
     pub(crate) fn new(api: Api) -> Self {
-        Watches { api, watches: Mutex::default() }
+        Informers { api, watches: Mutex::default() }
     }
 
     pub(crate) fn api(&self) -> &Api {
         &self.api
     }
 
-    /// A watch that tells of a selection, and perhaps of more: made, if there is none yet. It does nothing until it is
-    /// followed. Objects are found by the values of some labels.
+    /// Returns a watch that covers a selection, and possibly more; creates one if there is none. It does nothing until
+    /// it is followed. Its cache is indexed by the given labels.
     ///
     /// # Errors
     /// When a selector cannot be read.
@@ -165,8 +165,8 @@ impl Watches {
         kind: &KindInfo,
         selection: Selection,
         indexed: impl Iterator<Item = &'a str>,
-    ) -> Result<Arc<Watch>, String> {
-        let wanted = Watch::new(kind.clone(), selection)?;
+    ) -> Result<Arc<Informer>, String> {
+        let wanted = Informer::new(kind.clone(), selection)?;
         let mut watches = self.lock();
         let known = watches.values().find(|known| known.covers(&wanted)).cloned();
         let watch = known.unwrap_or_else(|| {
@@ -179,39 +179,39 @@ impl Watches {
     }
 
     /// All watches.
-    pub(crate) fn all(&self) -> Vec<Arc<Watch>> {
+    pub(crate) fn all(&self) -> Vec<Arc<Informer>> {
         self.lock().values().cloned().collect()
     }
 
-    /// How each watch is doing.
+    /// The state of each watch.
     pub(crate) fn states(&self) -> Vec<(Selection, WatchState)> {
         self.all().iter().map(|watch| (watch.selection.clone(), watch.state.get())).collect()
     }
 
-    /// A watch that has told all there is of a kind, in a namespace or (`None`) in all.
-    pub(crate) fn covering(&self, resource: &ResourceId, namespace: Option<&str>) -> Option<Arc<Watch>> {
+    /// A synced watch of all objects of a kind, in a namespace or (`None`) in all.
+    pub(crate) fn covering(&self, resource: &ResourceId, namespace: Option<&str>) -> Option<Arc<Informer>> {
         self.synced(resource, namespace, |watch| watch.selection.is_whole())
     }
 
-    /// A watch that has told all that selectors select of a kind, in a namespace or (`None`) in all.
+    /// A synced watch of all objects of a kind that selectors match, in a namespace or (`None`) in all.
     pub(crate) fn covering_selection(
         &self,
         resource: &ResourceId,
         namespace: Option<&str>,
         labels: &LabelSelector,
         fields: &FieldSelector,
-    ) -> Option<Arc<Watch>> {
-        let covers = |watch: &Watch| {
-            let Watch { labels: wider, fields: more, selection, .. } = watch;
+    ) -> Option<Arc<Informer>> {
+        let covers = |watch: &Informer| {
+            let Informer { labels: wider, fields: more, selection, .. } = watch;
             !selection.metadata_only && labels.is_within(wider) && fields.is_within(more)
         };
         self.synced(resource, namespace, covers)
     }
 
     /// A watch that knows an object, though perhaps not all others.
-    pub(crate) fn knowing(&self, resource: &ResourceId, place: &ObjectRef) -> Option<Arc<Watch>> {
-        let namespace = Some(place.namespace.as_str()).filter(|namespace| !namespace.is_empty());
-        let knows = |watch: &Watch| !watch.selection.metadata_only && watch.cache.get(place).is_some();
+    pub(crate) fn knowing(&self, resource: &ResourceId, key: &ObjectRef) -> Option<Arc<Informer>> {
+        let namespace = Some(key.namespace.as_str()).filter(|namespace| !namespace.is_empty());
+        let knows = |watch: &Informer| !watch.selection.metadata_only && watch.cache.get(key).is_some();
         self.synced(resource, namespace, knows)
     }
 
@@ -219,15 +219,15 @@ impl Watches {
         &self,
         resource: &ResourceId,
         namespace: Option<&str>,
-        wanted: impl Fn(&Watch) -> bool,
-    ) -> Option<Arc<Watch>> {
+        wanted: impl Fn(&Informer) -> bool,
+    ) -> Option<Arc<Informer>> {
         let watches = self.lock();
         let mut reaching = watches.values().filter(|watch| watch.selection.reaches(resource, namespace));
         reaching.find(|watch| watch.state.is_synced() && wanted(watch)).cloned()
     }
 
-    /// An own write was answered with this object: whoever reads from now on sees it. Returns the text under which it
-    /// is kept, if it is. What it was before was most often read already, and `known` has it.
+    /// Adds the response to an own write to the caches, so that every later read sees it. Returns the text that is
+    /// cached, if any. The previous text was mostly parsed already, and `known` returns its value.
     pub(crate) fn wrote(
         &self,
         resource: &ResourceId,
@@ -243,18 +243,20 @@ impl Watches {
         for watch in watches {
             let head = Head::of(object, &watch.cache.indexed()).ok()?;
             let change = if head.is_last {
-                watch.cache.delete_own(&head.place, Some(&head.uid))
+                watch.cache.delete_own(&head.key, Some(&head.uid))
             } else if !watch.selects(object) {
                 watch.cache.unselect_own(&head)
             } else {
                 watch.cache.put(head, watch.kept_text(object, &text), Source::OwnWrite)
             };
             match change {
-                Some(change) if watch.selection.metadata_only => watch.announce(&change, Moment::OwnWrite),
+                Some(change) if watch.selection.metadata_only => {
+                    watch.announce(&change, EventOrigin::OwnWrite)
+                }
                 Some(change) => {
                     let before = change.before.as_ref().and_then(|text| known(text).or_else(|| read(text)));
                     let after = change.after.is_some().then(|| Arc::clone(object));
-                    watch.announce_as(&change, before, after, Moment::OwnWrite);
+                    watch.announce_as(&change, before, after, EventOrigin::OwnWrite);
                 }
                 None => {}
             }
@@ -262,20 +264,20 @@ impl Watches {
         Some(text)
     }
 
-    /// An own delete has removed an object.
-    pub(crate) fn deleted(&self, resource: &ResourceId, place: &ObjectRef, uid: Option<&str>) {
+    /// Removes an object that this process has deleted from the caches.
+    pub(crate) fn deleted(&self, resource: &ResourceId, key: &ObjectRef, uid: Option<&str>) {
         for watch in self.of(resource) {
-            if let Some(change) = watch.cache.delete_own(place, uid) {
-                watch.announce(&change, Moment::OwnWrite);
+            if let Some(change) = watch.cache.delete_own(key, uid) {
+                watch.announce(&change, EventOrigin::OwnWrite);
             }
         }
     }
 
-    fn of(&self, resource: &ResourceId) -> Vec<Arc<Watch>> {
+    fn of(&self, resource: &ResourceId) -> Vec<Arc<Informer>> {
         self.lock().values().filter(|watch| watch.selection.resource == *resource).cloned().collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Selection, Arc<Watch>>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Selection, Arc<Informer>>> {
         self.watches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

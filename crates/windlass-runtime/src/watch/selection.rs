@@ -14,7 +14,7 @@ pub struct Selection {
     pub labels: Option<String>,
     /// A field selector, as written.
     pub fields: Option<String>,
-    /// Whether nothing but the metadata of objects is asked for.
+    /// Whether only the metadata of objects is requested.
     pub metadata_only: bool,
 }
 
@@ -33,7 +33,7 @@ impl Selection {
 
     /// What a controller asks for, in each of some namespaces, or in all if none is given.
     pub(crate) fn all_of<'a>(
-        watch: &'a windlass::Watch,
+        watch: &'a windlass::WatchDeclaration,
         namespaces: &'a [String],
     ) -> impl Iterator<Item = Selection> + 'a {
         // What has no namespace is watched once.
@@ -43,7 +43,7 @@ impl Selection {
     }
 
     /// What a controller asks for, in one namespace or in all.
-    fn of(watch: &windlass::Watch, namespace: Option<&str>) -> Self {
+    fn of(watch: &windlass::WatchDeclaration, namespace: Option<&str>) -> Self {
         let (labels, fields) = (&watch.labels, &watch.fields);
         Selection {
             labels: (!labels.is_everything()).then(|| labels.to_string()),

@@ -1,8 +1,8 @@
-//! How a watch is doing, for those who wait for it and those who ask why.
+//! The state of a watch, which can be read and awaited.
 
 use tokio::sync::watch;
 
-/// How a watch is doing.
+/// The state of a watch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WatchState {
     /// Whether everything there is has been seen once. From then on the cache answers.
@@ -37,9 +37,9 @@ impl StateCell {
     /// The watch failed, or is up again.
     pub(crate) fn set_error(&self, error: Option<String>) {
         self.0.send_if_modified(|state| {
-            let news = state.error != error;
+            let changed = state.error != error;
             state.error = error;
-            news
+            changed
         });
     }
 

@@ -21,7 +21,7 @@ fn scripted(script: &Script) -> (Api, Asked) {
     let asked = Asked::default();
     let (diary, script) = (Arc::clone(&asked), script.clone());
     let service = tower::service_fn(move |request: http::Request<Body>| {
-        let mut asked = diary.lock().expect("nobody panicked");
+        let mut asked = diary.lock().expect("lock is not poisoned");
         let step = script.get(asked.len()).cloned();
         asked.push(request.uri().to_string());
         async move {
@@ -57,16 +57,16 @@ fn event(kind: &str, object: &Value) -> Value {
     json!({"type": kind, "object": object})
 }
 
-/// Writes down what it is told: `+a` for an object that is there, `-a` for one that is gone, `*` if it is how the
-/// watch begins.
+/// Records the events that it handles: `+a` for an object that exists, `-a` for one that is gone, `*` if it belongs to
+/// the initial list.
 #[derive(Default)]
 struct Diary(Mutex<Vec<String>>);
 
-impl Listener for Diary {
-    fn changed(&self, news: &News) {
-        let sign = if news.after.is_some() { "+" } else { "-" };
-        let initial = if news.moment == Moment::Initial { "*" } else { "" };
-        self.0.lock().expect("nobody panicked").push(format!("{sign}{}{initial}", news.key.name));
+impl EventHandler for Diary {
+    fn changed(&self, event: &WatchEvent) {
+        let sign = if event.after.is_some() { "+" } else { "-" };
+        let initial = if event.origin == EventOrigin::Initial { "*" } else { "" };
+        self.0.lock().expect("lock is not poisoned").push(format!("{sign}{}{initial}", event.key.name));
     }
 }
 
@@ -78,17 +78,17 @@ fn watch_from(version: u64) -> &'static str {
     Box::leak(format!("/api/v1/configmaps?{query}").into_boxed_str())
 }
 
-/// Follows a script to its end, and returns what was told and the state that the watch is in then.
+/// Follows a script to its end, and returns the observed events and the state of the watch.
 async fn followed(script: Script) -> (Vec<String>, WatchState) {
     let (api, asked) = scripted(&script);
-    let watches = Watches::new(api.clone());
+    let watches = Informers::new(api.clone());
     let kind = kind();
     let diary = Arc::new(Diary::default());
-    let listener: Arc<dyn Listener> = Arc::<Diary>::clone(&diary);
+    let handler: Arc<dyn EventHandler> = Arc::<Diary>::clone(&diary);
     let watch = watches.open(&kind, Selection::whole(&kind, None), std::iter::empty()).expect("no selector");
-    watch.listen(listener);
+    watch.add_event_handler(handler);
     let over = async {
-        while asked.lock().expect("nobody panicked").len() < script.len() {
+        while asked.lock().expect("lock is not poisoned").len() < script.len() {
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
         // What was answered last is read within this, and the next request is not given up yet.
@@ -99,14 +99,14 @@ async fn followed(script: Script) -> (Vec<String>, WatchState) {
         () = over => {}
     }
     let expected: Vec<&str> = script.iter().map(|(target, ..)| *target).collect();
-    assert_eq!(asked.lock().expect("nobody panicked")[..script.len()], expected);
-    let told = diary.0.lock().expect("nobody panicked").clone();
-    (told, watch.state.get())
+    assert_eq!(asked.lock().expect("lock is not poisoned")[..script.len()], expected);
+    let observed = diary.0.lock().expect("lock is not poisoned").clone();
+    (observed, watch.state.get())
 }
 
 #[tokio::test(start_paused = true)]
 async fn pages_make_one_list() {
-    let (told, state) = followed(vec![
+    let (observed, state) = followed(vec![
         (LIST, 200, vec![list(5, "next", json!([object("a", 1), object("b", 2)]))]),
         ("/api/v1/configmaps?limit=500&continue=next", 200, vec![list(5, "", json!([object("c", 3)]))]),
         (watch_from(5), 200, vec![event("ADDED", &typed("d", 6)), event("DELETED", &typed("a", 7))]),
@@ -114,14 +114,14 @@ async fn pages_make_one_list() {
         (watch_from(9), 200, vec![event("MODIFIED", &typed("b", 10))]),
     ])
     .await;
-    assert_eq!(told, ["+a*", "+b*", "+c*", "+d", "-a", "+b"]);
+    assert_eq!(observed, ["+a*", "+b*", "+c*", "+d", "-a", "+b"]);
     assert_eq!(state, WatchState { synced: true, error: None });
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lost_history_is_listed_again_and_only_news_are_told() {
+async fn an_expired_watch_lists_again_and_reports_only_changes() {
     let expired = json!({"kind": "Status", "status": "Failure", "reason": "Expired", "code": 410});
-    let (told, _) = followed(vec![
+    let (observed, _) = followed(vec![
         (LIST, 200, vec![list(5, "", json!([object("a", 1), object("b", 2)]))]),
         (watch_from(5), 200, vec![event("ERROR", &expired)]),
         (LIST, 200, vec![list(9, "", json!([object("b", 2), object("c", 8)]))]),
@@ -130,20 +130,20 @@ async fn a_lost_history_is_listed_again_and_only_news_are_told() {
         (LIST, 200, vec![list(12, "", json!([object("b", 11), object("c", 8)]))]),
     ])
     .await;
-    assert_eq!(told, ["+a*", "+b*", "-a", "+c", "+b"]);
+    assert_eq!(observed, ["+a*", "+b*", "-a", "+c", "+b"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_says_nothing_is_asked_again() {
     let (api, asked) = scripted(&Vec::new());
     let kind = kind();
-    let watches = Watches::new(api.clone());
+    let watches = Informers::new(api.clone());
     let watch = watches.open(&kind, Selection::whole(&kind, None), std::iter::empty()).expect("no selector");
     tokio::select! {
         () = follow(&api, &watch) => {}
         () = tokio::time::sleep(Duration::from_secs(300)) => {}
     }
-    assert!((3..=5).contains(&asked.lock().expect("nobody panicked").len()));
+    assert!((3..=5).contains(&asked.lock().expect("lock is not poisoned").len()));
     let error = watch.state.get().error;
     assert_eq!(error.as_deref(), Some("cannot watch configmaps: the API server does not answer"));
 }
@@ -151,7 +151,7 @@ async fn a_server_that_says_nothing_is_asked_again() {
 #[tokio::test(start_paused = true)]
 async fn what_cannot_be_read_is_tried_again() {
     let refused = json!({"kind": "Status", "status": "Failure", "message": "no", "reason": "InternalError", "code": 500});
-    let (told, state) = followed(vec![
+    let (observed, state) = followed(vec![
         (LIST, 500, vec![refused.clone()]),
         (LIST, 200, vec![json!({"kind": "ConfigMapList"})]),
         (LIST, 200, vec![list(5, "", json!([object("a", 1)]))]),
@@ -160,27 +160,27 @@ async fn what_cannot_be_read_is_tried_again() {
         (watch_from(6), 500, vec![refused]),
     ])
     .await;
-    assert_eq!(told, ["+a*", "+b"]);
+    assert_eq!(observed, ["+a*", "+b"]);
     assert_eq!(state, WatchState { synced: true, error: Some("cannot watch configmaps: no".to_owned()) });
 }
 
-/// What is told after each of some own writes, by a watch of a selection.
-fn told_of_writes(selection: Selection, writes: &[Value]) -> (Vec<String>, Vec<Arc<str>>) {
+/// The events that a watch of a selection reports for own writes, and what it keeps.
+fn observed_writes(selection: Selection, writes: &[Value]) -> (Vec<String>, Vec<Arc<str>>) {
     let (api, _) = scripted(&Vec::new());
-    let watches = Watches::new(api);
+    let watches = Informers::new(api);
     let watch = watches.open(&kind(), selection, std::iter::empty()).expect("a selector");
     let diary = Arc::new(Diary::default());
-    watch.listen(Arc::<Diary>::clone(&diary));
+    watch.add_event_handler(Arc::<Diary>::clone(&diary));
     for write in writes {
         watches.wrote(&watch.selection.resource, &Arc::new(write.clone()), &write.to_string(), |_| None);
     }
-    let told = diary.0.lock().expect("nobody panicked").clone();
+    let observed = diary.0.lock().expect("lock is not poisoned").clone();
     let kept = watch.cache.list(None, &LabelSelector::everything());
-    (told, kept.into_iter().map(|found| found.text).collect())
+    (observed, kept.into_iter().map(|found| found.text).collect())
 }
 
 #[tokio::test]
-async fn an_own_write_is_told_as_the_watch_will_tell_it() {
+async fn an_own_write_is_reported_as_the_watch_will_report_it() {
     let with = |version, label: Option<&str>| {
         let mut object = typed("a", version);
         object["metadata"]["labels"] = json!(label.map(|value| json!({"net": value})));
@@ -189,11 +189,11 @@ async fn an_own_write_is_told_as_the_watch_will_tell_it() {
     };
     let writes = [with(1, None), with(2, Some("a")), with(3, Some("b")), with(4, None), with(5, Some("c"))];
     let selective = Selection { labels: Some("net".to_owned()), ..Selection::whole(&kind(), None) };
-    let (told, kept) = told_of_writes(selective.clone(), &writes);
-    assert_eq!(told, ["+a", "+a", "-a", "+a"]);
+    let (observed, kept) = observed_writes(selective.clone(), &writes);
+    assert_eq!(observed, ["+a", "+a", "-a", "+a"]);
     assert_eq!(kept, [writes[4].to_string().into()]);
-    let (told, kept) = told_of_writes(Selection { metadata_only: true, ..selective }, &writes);
-    assert_eq!(told, ["+a", "+a", "-a", "+a"]);
+    let (observed, kept) = observed_writes(Selection { metadata_only: true, ..selective }, &writes);
+    assert_eq!(observed, ["+a", "+a", "-a", "+a"]);
     assert_eq!(kept, [only_metadata(&writes[4]).to_string().into()]);
     assert!(!kept[0].contains("large"));
 }
@@ -201,7 +201,7 @@ async fn an_own_write_is_told_as_the_watch_will_tell_it() {
 #[tokio::test]
 async fn a_watch_serves_for_what_lies_within_it() {
     let (api, _) = scripted(&Vec::new());
-    let watches = Watches::new(api);
+    let watches = Informers::new(api);
     let selection = |namespace: Option<&str>, labels: &str, fields: &str, metadata_only: bool| Selection {
         labels: Some(labels.to_owned()).filter(|text| !text.is_empty()),
         fields: Some(fields.to_owned()).filter(|text| !text.is_empty()),
@@ -218,7 +218,7 @@ async fn a_watch_serves_for_what_lies_within_it() {
     assert_eq!(opened(selection(Some("b"), "net=1", "", false)), "configmaps in namespace b with net=1");
     assert_eq!(opened(selection(None, "net", "", true)), "metadata of configmaps with net");
     assert_eq!(opened(selection(None, "net=1", "", true)), "metadata of configmaps with net");
-    // Fields cannot be told from metadata.
+    // Fields cannot be evaluated on metadata alone.
     assert_eq!(opened(selection(None, "net", "a=b", true)), "metadata of configmaps with net with a=b");
     assert_eq!(opened(selection(None, "net", "", false)), "configmaps with net");
     assert_eq!(watches.all().len(), 5);
@@ -231,18 +231,18 @@ async fn a_watch_serves_for_what_lies_within_it() {
 #[tokio::test]
 async fn reads_are_answered_by_watches_that_know_enough() {
     let (api, _) = scripted(&Vec::new());
-    let watches = Watches::new(api);
+    let watches = Informers::new(api);
     let resource = kind().resource;
     let mut known = typed("a", 1);
     known["metadata"]["labels"] = json!({"net": "1"});
-    let place = ObjectRef::new("default", "a");
+    let key = ObjectRef::new("default", "a");
     let answers = || {
         let listed = |labels| {
             let (labels, fields) = (LabelSelector::parse(labels).expect("one"), FieldSelector::default());
             watches.covering_selection(&resource, Some("default"), &labels, &fields).is_some()
         };
         let whole = watches.covering(&resource, Some("default")).is_some();
-        (whole, listed(""), listed("net=1"), watches.knowing(&resource, &place).is_some())
+        (whole, listed(""), listed("net=1"), watches.knowing(&resource, &key).is_some())
     };
     let open = |labels: Option<&str>, metadata_only| {
         let labels = labels.map(str::to_owned);

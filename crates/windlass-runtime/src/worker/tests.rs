@@ -12,7 +12,6 @@ use windlass::{Controller, Cx, Machine, Outcome, States, done};
 
 use super::*;
 use crate::operations::metrics::Metrics;
-use crate::ownership::Everything;
 use crate::queue::{Due, QueueSettings};
 
 /// Keeps the lines that are logged, from INFO on.
@@ -35,7 +34,7 @@ impl Subscriber for Log {
     fn new_span(&self, span: &Attributes<'_>) -> Id {
         let mut line = Line("SPAN".to_owned());
         span.record(&mut line);
-        self.0.lock().expect("nobody panics").push(line.0);
+        self.0.lock().expect("lock is not poisoned").push(line.0);
         Id::from_u64(1)
     }
 
@@ -47,7 +46,7 @@ impl Subscriber for Log {
         if *event.metadata().level() <= Level::INFO {
             let mut line = Line(event.metadata().level().to_string());
             event.record(&mut line);
-            self.0.lock().expect("nobody panics").push(line.0);
+            self.0.lock().expect("lock is not poisoned").push(line.0);
         }
     }
 
@@ -60,7 +59,7 @@ impl Subscriber for Log {
 fn logged(something: impl FnOnce()) -> Vec<String> {
     let log = Log::default();
     tracing::subscriber::with_default(log.clone(), something);
-    std::mem::take(&mut *log.0.lock().expect("nobody panics"))
+    std::mem::take(&mut *log.0.lock().expect("lock is not poisoned"))
 }
 
 /// A machine whose parents have no room for conditions.
@@ -81,17 +80,17 @@ impl Machine for Nothing {
     }
 }
 
-fn inbox(controller: Controller) -> Inbox {
+fn context(controller: Controller) -> ControllerContext {
     let metrics = Metrics::new().controller(controller.name());
-    Inbox::new(controller, QueueSettings::default(), Arc::new(Everything), metrics)
+    ControllerContext::new(controller, QueueSettings::default(), metrics)
 }
 
-fn ended(verdict: Verdict, ready: Option<ReadyChange>) -> Ended {
-    Ended { verdict, path: vec!["First"], bug: None, events: Vec::new(), ready }
+fn ended(result: ReconcileResult, ready: Option<ReadyChange>) -> Reconciled {
+    Reconciled { result, path: vec!["First"], bug: None, events: Vec::new(), ready }
 }
 
-fn waits_for(reason: &str) -> Verdict {
-    Verdict::Requeue { after: Duration::from_secs(5), reason: reason.to_owned() }
+fn waits_for(reason: &str) -> ReconcileResult {
+    ReconcileResult::Requeue { after: Duration::from_secs(5), reason: reason.to_owned() }
 }
 
 fn change(status: &'static str, reason: &str) -> Option<ReadyChange> {
@@ -100,15 +99,15 @@ fn change(status: &'static str, reason: &str) -> Option<ReadyChange> {
     Some(ReadyChange { status, reason, message, previous_status, previous_reason })
 }
 
-const DONE: Verdict = Verdict::Done { requeue_after: None };
+const DONE: ReconcileResult = ReconcileResult::Done { requeue_after: None };
 
 #[test]
 fn each_change_of_ready_is_logged_and_nothing_else() {
-    let pairs = inbox(Controller::new(TwoConfigMaps));
+    let pairs = context(Controller::new(TwoConfigMaps));
     let key = ObjectRef::new("default", "a");
-    let lines = |verdict, ready| {
+    let lines = |result, ready| {
         logged(|| {
-            log_end(&pairs, &key, &ended(verdict, ready));
+            log_result(&pairs, &key, &ended(result, ready));
         })
     };
     let waits = lines(waits_for("NoSecret"), change("False", "NoSecret"));
@@ -124,16 +123,16 @@ fn each_change_of_ready_is_logged_and_nothing_else() {
 
 #[test]
 fn parents_without_conditions_are_logged_when_the_reason_changes() {
-    let maps = inbox(Controller::new(Nothing));
+    let maps = context(Controller::new(Nothing));
     let key = ObjectRef::new("default", "a");
-    let lines = |verdict| {
+    let lines = |result| {
         let all = logged(|| {
-            log_end(&maps, &key, &ended(verdict, None));
+            log_result(&maps, &key, &ended(result, None));
         });
         all.len()
     };
-    let verdicts = [waits_for("A"), waits_for("A"), waits_for("B"), DONE, DONE, waits_for("B")];
-    assert_eq!(verdicts.map(lines), [1, 0, 1, 1, 0, 1]);
+    let results = [waits_for("A"), waits_for("A"), waits_for("B"), DONE, DONE, waits_for("B")];
+    assert_eq!(results.map(lines), [1, 0, 1, 1, 0, 1]);
 }
 
 #[test]

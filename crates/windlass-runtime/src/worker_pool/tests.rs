@@ -1,4 +1,4 @@
-//! A pool whose lease is lost and won again, at the worst moments.
+//! A pool whose lease is lost and won again, at the worst times.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -15,7 +15,7 @@ use crate::operations::metrics::Metrics;
 use crate::ownership::Everything;
 use crate::queue::{Backoff, Priority, QueueSettings, Reason};
 use crate::recorder::{Recorder, RecorderSettings};
-use crate::watch::Watches;
+use crate::watch::Informers;
 
 struct Nothing;
 
@@ -44,7 +44,7 @@ fn empty_api() -> (Api, Read) {
     let service = tower::service_fn(move |request: http::Request<Body>| {
         let name = request.uri().path().rsplit('/').next().unwrap_or_default().to_owned();
         let status = Status::not_found("", "configmaps", &name).to_value().to_string();
-        reads.lock().expect("nobody panics").insert(name);
+        reads.lock().expect("lock is not poisoned").insert(name);
         async { http::Response::builder().status(404).body(Body::from(status.into_bytes())) }
     });
     (Api::new(kube::Client::new(service, "default")), read)
@@ -56,10 +56,12 @@ fn pool(api: Api, leading: Leading, stopping: watch::Receiver<bool>) -> WorkerPo
     let backoff = Backoff { first: Duration::from_millis(1), most: Duration::from_millis(1) };
     let settings = QueueSettings { backoff, ..QueueSettings::default() };
     let recorder = Recorder::new(controller.name(), &RecorderSettings::default(), Arc::default());
-    let watches = Arc::new(Watches::new(api));
+    let watches = Arc::new(Informers::new(api));
     let driver = Driver::new(watches, Arc::default(), Duration::from_secs(60), Default::default());
+    let context = Arc::new(ControllerContext::new(controller, settings, metrics));
     WorkerPool {
-        inbox: Arc::new(Inbox::new(controller, settings, Arc::new(Everything), metrics)),
+        enqueuer: Arc::new(Enqueuer::new(Arc::clone(&context), Arc::new(Everything))),
+        context,
         driver,
         watches: Vec::new(),
         events: None,
@@ -70,10 +72,10 @@ fn pool(api: Api, leading: Leading, stopping: watch::Receiver<bool>) -> WorkerPo
     }
 }
 
-fn trigger(inbox: &Inbox, name: &str) {
+fn trigger(context: &ControllerContext, name: &str) {
     let what = String::new();
     let reason = Reason { cause: Cause::Source, what, priority: Priority::Live, spec_changed: false };
-    inbox.queue.add([(ObjectRef::new("default", name), reason)]);
+    context.queue.add([(ObjectRef::new("default", name), reason)]);
 }
 
 /// On one thread, a task that was spawned is polled only after the pool has looked at everything else. So the lease is
@@ -84,7 +86,7 @@ async fn reconciles_all_objects_after_the_lease_was_lost_and_won_again() {
     let (lease, leading) = Leading::controlled();
     let (stop, stopping) = watch::channel(false);
     let pool = pool(api, leading, stopping);
-    let inbox = Arc::clone(&pool.inbox);
+    let context = Arc::clone(&pool.context);
     let working = tokio::spawn(pool.work());
     let mut names = BTreeSet::new();
     for cycle in 0..50 {
@@ -92,7 +94,7 @@ async fn reconciles_all_objects_after_the_lease_was_lost_and_won_again() {
         tokio::task::yield_now().await;
         for object in 0..10 {
             let name = format!("{cycle}-{object}");
-            trigger(&inbox, &name);
+            trigger(&context, &name);
             names.insert(name);
         }
         lease.lose();
@@ -100,7 +102,7 @@ async fn reconciles_all_objects_after_the_lease_was_lost_and_won_again() {
     }
     lease.win();
     let is_empty = || {
-        let counts = inbox.queue.counts();
+        let counts = context.queue.counts();
         counts.active + counts.live + counts.delayed == 0
     };
     let all_read = async {
@@ -109,8 +111,8 @@ async fn reconciles_all_objects_after_the_lease_was_lost_and_won_again() {
         }
     };
     let waited = tokio::time::timeout(Duration::from_secs(60), all_read).await;
-    assert!(waited.is_ok(), "still in the queue: {:?}", inbox.queue.counts());
-    assert_eq!(*read.lock().expect("nobody panics"), names);
+    assert!(waited.is_ok(), "still in the queue: {:?}", context.queue.counts());
+    assert_eq!(*read.lock().expect("lock is not poisoned"), names);
     stop.send_replace(true);
     working.await.expect("it ends");
 }

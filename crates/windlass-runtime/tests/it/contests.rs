@@ -1,4 +1,4 @@
-//! A writer that changes an output back whenever it is put right.
+//! A writer that changes an output back whenever it is corrected.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ enum Only {
     Only,
 }
 
-/// Takes its output from whoever has it.
+/// Takes its output over from any other writer.
 struct Stubborn;
 
 impl Machine for Stubborn {
@@ -37,7 +37,7 @@ impl Machine for Stubborn {
     }
 }
 
-/// How somebody writes what is not theirs.
+/// How the intruder writes.
 #[derive(Clone, Copy, Debug)]
 enum Habit {
     Applies,
@@ -103,8 +103,8 @@ async fn condition(cluster: &Cluster, name: &str, kind: &str) -> String {
     found.map(|found| format!("{} {} {}", found.status, found.reason, found.message)).unwrap_or_default()
 }
 
-/// It is put right three times, then left alone, and the status says who it is.
-async fn a_fight_is_given_up_and_told(cluster: &Cluster) {
+/// The output is corrected three times, then left alone, and the status names the other writer.
+async fn a_contest_is_backed_off_from_and_reported(cluster: &Cluster) {
     let rig = start(cluster, Duration::from_secs(600)).await;
     for (name, habit) in
         [("a", Habit::Applies), ("b", Habit::Patches), ("c", Habit::Removes), ("d", Habit::Deletes)]
@@ -123,11 +123,11 @@ async fn a_fight_is_given_up_and_told(cluster: &Cluster) {
             Habit::Deletes => "somebody deletes it",
         };
         assert!(message.starts_with("False Contested") && message.contains(who), "{message}");
-        // It is looked at again and again, but nothing is written.
+        // It is reconciled again and again, but nothing is written.
         let before = rig.reconciles();
-        eventually("it is looked at again", async || rig.reconciles() >= before + 3).await;
+        eventually("it is reconciled again", async || rig.reconciles() >= before + 3).await;
         let written = rig.tap.count(|sent| sent.is_write() && sent.target.contains(&output));
-        assert_eq!(written, 4, "{habit:?}: it was made, and put right three times");
+        assert_eq!(written, 4, "{habit:?}: it was made, and corrected three times");
         assert_ne!(cluster.value_of(&output).await.as_deref(), Some("hello"));
         fighting.abort();
     }
@@ -146,7 +146,7 @@ async fn warned_once_each(cluster: &Cluster) {
 }
 
 /// When the other one ends, all is as it should be, and the status says so.
-async fn a_fight_that_ends_is_forgotten(cluster: &Cluster) {
+async fn a_contest_that_ends_is_forgotten(cluster: &Cluster) {
     let rig = start(cluster, Duration::from_millis(200)).await;
     let fighting = intruder(cluster, "a-made", Habit::Applies);
     cluster.create_pair("a").await;
@@ -161,15 +161,15 @@ async fn a_fight_that_ends_is_forgotten(cluster: &Cluster) {
     rig.running.stop().await;
 }
 
-/// A change by hand is no fight.
-async fn a_single_change_is_put_right_at_once(cluster: &Cluster) {
+/// A change by hand is no contest.
+async fn a_single_change_is_corrected_at_once(cluster: &Cluster) {
     let rig = start(cluster, Duration::from_secs(600)).await;
     cluster.create_pair("a").await;
     eventually("a is ready", async || condition(cluster, "a", "Ready").await.starts_with("True")).await;
     for _ in 0..2 {
         let patch = Patch::Merge(json!({"data": {"value": "theirs"}}));
         cluster.config_maps().patch("a-made", &PatchParams::default(), &patch).await.expect("it is written");
-        eventually("it is put right", async || cluster.value_of("a-made").await.as_deref() == Some("hello"))
+        eventually("it is corrected", async || cluster.value_of("a-made").await.as_deref() == Some("hello"))
             .await;
     }
     rig.until_idle().await;
@@ -178,8 +178,8 @@ async fn a_single_change_is_put_right_at_once(cluster: &Cluster) {
     rig.running.stop().await;
 }
 
-/// A status that somebody else writes is put right three times, and then left alone. That cannot be told in the status.
-async fn a_fight_over_the_status_is_bounded(cluster: &Cluster) {
+/// A status that another writer changes is corrected three times, and then left alone. The status cannot report that.
+async fn a_contest_over_the_status_is_bounded(cluster: &Cluster) {
     let rig = start(cluster, Duration::from_secs(600)).await;
     cluster.create_pair("a").await;
     eventually("a is ready", async || condition(cluster, "a", "Ready").await.starts_with("True")).await;
@@ -199,7 +199,7 @@ async fn a_fight_over_the_status_is_bounded(cluster: &Cluster) {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     });
-    eventually("it steps back", async || rig.sum_of("windlass_contested_reconciles_total") >= 3).await;
+    eventually("it backs off", async || rig.sum_of("windlass_contested_reconciles_total") >= 3).await;
     let written = rig.tap.count(|sent| sent.is_write() && sent.target.contains("/pairs/a/status"));
     assert_eq!(written, 3);
     fighting.abort();
@@ -207,8 +207,8 @@ async fn a_fight_over_the_status_is_bounded(cluster: &Cluster) {
 }
 
 on_both_servers! {
-    a_fight_over_the_status_is_bounded
-    a_fight_is_given_up_and_told
-    a_fight_that_ends_is_forgotten
-    a_single_change_is_put_right_at_once
+    a_contest_over_the_status_is_bounded
+    a_contest_is_backed_off_from_and_reported
+    a_contest_that_ends_is_forgotten
+    a_single_change_is_corrected_at_once
 }

@@ -139,9 +139,9 @@ fn is_read(sent: &Sent) -> bool {
     sent.is_work() && !sent.is_write()
 }
 
-/// Only what is selected is sent at all; what is no longer selected is told once more; and lists of less than what is
-/// watched cost no request.
-pub(crate) async fn a_selective_watch_tells_what_comes_and_goes(cluster: &Cluster) {
+/// Only selected objects are sent; an object that is no longer selected is reported once more; and lists within the
+/// selection cost no request.
+pub(crate) async fn a_selective_watch_reports_what_comes_and_goes(cluster: &Cluster) {
     cluster.create_member("m1", Some("one"), "").await;
     cluster.create_member("outside", None, "").await;
     let (rig, diary) = probe(cluster, true, |declaration| {
@@ -192,7 +192,7 @@ pub(crate) async fn a_predicate_leaves_out_a_status_but_no_deletion(cluster: &Cl
     let status = Patch::Merge(json!({"status": {"replicas": 3, "readyReplicas": 3}}));
     let params = PatchParams::default();
     cluster.deployments().patch_status("one", &params, &status).await.expect("a status");
-    // What comes later is told later.
+    // Events come in order, so after this one the status has been observed.
     let spec = Patch::Merge(json!({"spec": {"replicas": 7}}));
     cluster.deployments().patch("two", &params, &spec).await.expect("a Deployment");
     diary.until_run_after("two", two).await;
@@ -228,7 +228,7 @@ pub(crate) async fn parents_are_selected_and_their_status_left_out(cluster: &Clu
 }
 
 /// Even if nothing changes.
-pub(crate) async fn parents_are_looked_at_again(cluster: &Cluster) {
+pub(crate) async fn parents_are_requeued_by_resync(cluster: &Cluster) {
     let (rig, diary) = probe(cluster, false, |declaration| {
         declaration.resync(Duration::from_millis(30));
     })
@@ -260,7 +260,7 @@ pub(crate) async fn triggers_come_from_outside(cluster: &Cluster) {
     diary.until_run_after("one", runs).await;
     assert!(rig.running.handle().trigger("probe", pair("two"), "a hunch"));
     diary.until_run_after("two", 0).await;
-    assert!(!rig.running.handle().trigger("nobody", pair("two"), "a hunch"));
+    assert!(!rig.running.handle().trigger("unknown", pair("two"), "a hunch"));
     rig.until_idle().await;
     assert_eq!(rig.trigger_count("source"), 2);
     let causes =
@@ -270,12 +270,12 @@ pub(crate) async fn triggers_come_from_outside(cluster: &Cluster) {
 }
 
 /// Large objects are neither sent nor kept.
-pub(crate) async fn of_metadata_nothing_else_is_sent(cluster: &Cluster) {
+pub(crate) async fn a_metadata_watch_sends_nothing_else(cluster: &Cluster) {
     let large = "x".repeat(500_000);
     cluster.create_member("m1", Some("one"), &large).await;
     let (rig, diary) = probe(cluster, false, |declaration| {
         declaration.watch(watching_metadata::<ConfigMap>().labels("net"), |member| {
-            assert!(member.metadata.managed_fields.is_none(), "nobody needs them");
+            assert!(member.metadata.managed_fields.is_none(), "they are not needed");
             network(&member.metadata)
         });
     })
@@ -296,12 +296,12 @@ pub(crate) async fn of_metadata_nothing_else_is_sent(cluster: &Cluster) {
 }
 
 on_both_servers! {
-    a_selective_watch_tells_what_comes_and_goes
+    a_selective_watch_reports_what_comes_and_goes
     a_predicate_leaves_out_a_status_but_no_deletion
     parents_are_selected_and_their_status_left_out
-    parents_are_looked_at_again
+    parents_are_requeued_by_resync
     triggers_come_from_outside
-    of_metadata_nothing_else_is_sent
+    a_metadata_watch_sends_nothing_else
 }
 
 #[tokio::test]
@@ -312,7 +312,7 @@ async fn a_watch_of_more_serves_for_less() {
         declaration
             .watch(watching::<ConfigMap>().labels("net"), |member| network(&member.metadata))
             .watch(watching_metadata::<ConfigMap>().labels("net=two"), |member| {
-                assert!(member.metadata.managed_fields.is_none(), "nobody needs them");
+                assert!(member.metadata.managed_fields.is_none(), "they are not needed");
                 vec![ObjectRef::new(member.metadata.namespace.as_deref().unwrap_or_default(), "three")]
             })
             .output::<ConfigMap>();
@@ -327,7 +327,7 @@ async fn a_watch_of_more_serves_for_less() {
     cluster.create_member("m1", Some("one"), "").await;
     diary.until_seen("one", &["m1"]).await;
     rig.until_idle().await;
-    assert_eq!((diary.runs("two"), diary.runs("three")), (two, three), "they are not concerned");
+    assert_eq!((diary.runs("two"), diary.runs("three")), (two, three), "they are not triggered");
     cluster.move_member("m1", json!("two")).await;
     diary.until_seen("one", &[]).await;
     diary.until_seen("two", &["m1"]).await;
@@ -338,7 +338,7 @@ async fn a_watch_of_more_serves_for_less() {
 }
 
 #[tokio::test]
-async fn a_source_for_nobody_is_a_mistake() {
+async fn rejects_a_source_for_an_unknown_controller() {
     let embedded = Embedded::start().await;
     let machine = Probe { declare: |_: &mut Declaration| {}, lists: false, diary: Diary::default() };
     let manager = Manager::new().client(embedded.cluster.client.clone()).controller(machine);

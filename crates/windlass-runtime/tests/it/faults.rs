@@ -1,4 +1,4 @@
-//! What a controller bears: servers that go away, requests that hang, and being told to end.
+//! What a controller tolerates: servers that go away, requests that hang, and being stopped.
 
 use std::time::Duration;
 
@@ -34,12 +34,12 @@ async fn a_server_that_has_lost_everything() {
     cluster.until_ready("a").await;
     rig.until_idle().await;
     let embedded = embedded.restart_empty().await;
-    // Its versions begin anew, below those that were seen, so watches from those wait for what comes after. The server
-    // tells now and then how far it is, and for this test at once.
-    let mut told = std::collections::BTreeSet::new();
+    // Its versions start from scratch, below those that were seen, so watches from those wait for later ones. The server
+    // sends a bookmark now and then, and for this test at once.
+    let mut notified = std::collections::BTreeSet::new();
     rig.tap.rule(move |sent| {
         let path = sent.target.split('?').next().unwrap_or_default().to_owned();
-        if !sent.is_watch() || !told.insert(path) {
+        if !sent.is_watch() || !notified.insert(path) {
             return Fault::None;
         }
         let object = json!({"kind": "Any", "metadata": {"resourceVersion": "1"}});
@@ -86,8 +86,9 @@ async fn to_stop_is_to_let_active_reconciles_finish() {
         Fault::None
     });
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let running =
-        manager(&cluster, &tap).controller(TwoConfigMaps).run_until(async { stopped.await.expect("told") });
+    let running = manager(&cluster, &tap)
+        .controller(TwoConfigMaps)
+        .run_until(async { stopped.await.expect("the sender lives") });
     let running = tokio::spawn(running);
     cluster.create_pair("a").await;
     // The first write is on its way.
@@ -105,10 +106,10 @@ async fn workers_can_be_changed_while_they_work() {
     let handle = rig.running.handle();
     assert_eq!(handle.controllers().collect::<Vec<&str>>(), ["two-configmaps"]);
     assert!(handle.set_workers("two-configmaps", 0));
-    assert!(!handle.set_workers("nobody", 1));
+    assert!(!handle.set_workers("unknown", 1));
     cluster.create_pair("a").await;
     eventually("it is due", async || rig.sum_of("workqueue_depth") == 1).await;
-    assert_eq!(rig.reconciles(), 0, "nobody works");
+    assert_eq!(rig.reconciles(), 0, "there are no workers");
     assert!(handle.set_workers("two-configmaps", 2));
     cluster.until_ready("a").await;
     assert_eq!(handle.workers("two-configmaps"), Some(2));

@@ -2,7 +2,7 @@
 
 use conformance::kubernetes::Kubernetes;
 
-use crate::rules::{deletion, outcomes, outputs, told, triggers, writers};
+use crate::rules::{deletion, outcomes, outputs, reporting, triggers, writers};
 use crate::support::client_of;
 use crate::{contests, declared, scenarios};
 
@@ -33,7 +33,7 @@ async fn all_rules() {
         deletion::all(client).await;
         triggers::all(client).await;
         writers::all(client).await;
-        told::all(client).await;
+        reporting::all(client).await;
     })
     .await;
 }

@@ -22,7 +22,7 @@ enum Only {
     Only,
 }
 
-/// So many requests of the test are on their way at a time.
+/// Maximum number of concurrent requests of the test.
 const SIDE_BY_SIDE: usize = 32;
 
 async fn create_pairs(cluster: &Cluster, count: usize) {
@@ -64,7 +64,7 @@ async fn a_full_queue_loses_nothing() {
     let rig = Rig { running: running.expect("it starts"), tap };
     create_pairs(cluster, PAIRS).await;
     eventually("all are due", async || rig.sum_of("workqueue_depth") == PAIRS as u64).await;
-    assert_eq!(rig.reconciles(), 0, "nobody works");
+    assert_eq!(rig.reconciles(), 0, "there are no workers");
     rig.running.handle().set_workers("idle", 1);
     // In steps, since a busy machine needs a while for all.
     for some in (0..=PAIRS as u64).step_by(500) {
@@ -85,7 +85,7 @@ struct Poisoned {
 
 impl Poisoned {
     fn runs(&self, name: &str) -> usize {
-        self.runs.lock().expect("nobody panicked").get(name).copied().unwrap_or_default()
+        self.runs.lock().expect("lock is not poisoned").get(name).copied().unwrap_or_default()
     }
 }
 
@@ -101,7 +101,7 @@ impl Machine for Poisoned {
     }
 
     async fn run(&self, _: Only, cx: &Cx<Pair>) -> Outcome<Only> {
-        *self.runs.lock().expect("nobody panicked").entry(cx.name().to_owned()).or_default() += 1;
+        *self.runs.lock().expect("lock is not poisoned").entry(cx.name().to_owned()).or_default() += 1;
         if cx.name() == "poisoned" && cx.parent().spec.value != "cured" {
             return fail("Poisoned", "it fails for ever");
         }
@@ -110,11 +110,11 @@ impl Machine for Poisoned {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_poisoned_object_waits_for_its_backoff_and_holds_up_nobody() {
+async fn a_poisoned_object_waits_for_its_backoff_and_blocks_no_others() {
     const OTHERS: usize = 300;
     let embedded = Embedded::start().await;
     let (cluster, tap, machine) = (&embedded.cluster, Tap::new(), Poisoned::default());
-    // Nothing in this test takes so long, so whoever comes back before that ignores it.
+    // Longer than this test takes: a run before that ignores the backoff.
     let backoff = Backoff { first: Duration::from_secs(600), most: Duration::from_secs(600) };
     let settings = QueueSettings { backoff, ..QueueSettings::default() };
     let running = manager(cluster, &tap).queue(settings).workers(1).controller(machine.clone()).start().await;
@@ -128,28 +128,28 @@ async fn a_poisoned_object_waits_for_its_backoff_and_holds_up_nobody() {
     eventually("all others are ready", async || count_ready(cluster).await == OTHERS).await;
     rig.until_idle().await;
     assert_eq!(machine.runs("poisoned"), 1, "events do not shorten its backoff");
-    // What may mend it is tried at once.
+    // What may fix it is tried at once.
     cluster.merge_pair("poisoned", json!({"spec": {"value": "cured"}})).await;
     eventually("it is ready as well", async || count_ready(cluster).await == OTHERS + 1).await;
     rig.running.stop().await;
 }
 
-/// A service that answers when it is let.
-struct Gate;
+/// A service that answers when the test opens it.
+struct Barrier;
 
-impl Service for Gate {
-    const NAME: &'static str = "gate";
+impl Service for Barrier {
+    const NAME: &'static str = "barrier";
     type Request = ();
     type Response = ();
 }
 
 #[derive(Clone)]
-struct GateKeeper {
+struct BarrierClient {
     reached: Arc<Semaphore>,
     open: Arc<Semaphore>,
 }
 
-impl ServiceClient<Gate> for GateKeeper {
+impl ServiceClient<Barrier> for BarrierClient {
     async fn call(&self, _: ()) -> Result<(), CallError> {
         self.reached.add_permits(1);
         self.open.acquire().await.expect("it is never closed").forget();
@@ -157,7 +157,7 @@ impl ServiceClient<Gate> for GateKeeper {
     }
 }
 
-/// Copies the value of a pair, after the gate has let it through.
+/// Copies the value of a pair, after the barrier has opened.
 struct Gated;
 
 impl Machine for Gated {
@@ -170,7 +170,7 @@ impl Machine for Gated {
 
     async fn run(&self, _: Only, cx: &Cx<Pair>) -> Outcome<Only> {
         if cx.name() == "a" {
-            cx.call(Gate, ()).await?;
+            cx.call(Barrier, ()).await?;
         }
         cx.ensure(config_map("made", cx.parent()));
         done()
@@ -182,10 +182,10 @@ async fn ten_thousand_events_are_one_reconcile() {
     const EVENTS: usize = 10_000;
     let embedded = Embedded::start().await;
     let (cluster, tap) = (&embedded.cluster, Tap::new());
-    let gate = GateKeeper { reached: Arc::new(Semaphore::new(0)), open: Arc::new(Semaphore::new(0)) };
+    let gate = BarrierClient { reached: Arc::new(Semaphore::new(0)), open: Arc::new(Semaphore::new(0)) };
     let running = manager(cluster, &tap)
         .timeout(Duration::from_secs(600))
-        .service(Gate, gate.clone())
+        .service(Barrier, gate.clone())
         .controller(Gated)
         .start()
         .await;
@@ -207,8 +207,8 @@ async fn ten_thousand_events_are_one_reconcile() {
     })
     .await;
     rig.until_idle().await;
-    // The one that was under way wrote a status that nobody wanted any more; one after the events; one after its own
-    // writes. As many for b.
+    // The one that was under way wrote an outdated status; one after the events; one after its own writes. As many
+    // for b.
     assert!(rig.reconciles() <= 8, "{} reconciles", rig.reconciles());
     rig.running.stop().await;
 }

@@ -97,7 +97,7 @@ async fn many_changes_are_one_reconcile() {
     rig.running.stop().await;
 }
 
-/// What a bell is told, and says.
+/// The request and the response of a bell.
 #[derive(Serialize, Deserialize)]
 struct Ring {
     for_whom: String,
@@ -124,14 +124,14 @@ impl BellClient {
     }
 
     fn rung(&self) -> Vec<String> {
-        self.rung.lock().expect("nobody panicked").clone()
+        self.rung.lock().expect("lock is not poisoned").clone()
     }
 }
 
 impl ServiceClient<Bell> for BellClient {
     async fn call(&self, request: Ring) -> Result<usize, CallError> {
         self.together.wait().await;
-        let mut rung = self.rung.lock().expect("nobody panicked");
+        let mut rung = self.rung.lock().expect("lock is not poisoned");
         rung.push(request.for_whom);
         Ok(rung.len())
     }

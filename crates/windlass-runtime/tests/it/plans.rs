@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use two_configmaps::{Pair, TwoConfigMaps};
 use windlass::recording::RecordedEnd;
 use windlass::{
-    Controller, Cx, Declaration, Event, Finalizer, Machine, ObjectRef, Outcome, Service, States, Verdict,
-    done,
+    Controller, Cx, Declaration, Event, Finalizer, Machine, ObjectRef, Outcome, ReconcileResult, Service,
+    States, done,
 };
 use windlass_runtime::{Api, Plan, PlannedAction, Planner, plan};
 
@@ -47,7 +47,7 @@ async fn what_a_plan_says_comes_true() {
     let controller = Controller::new(TwoConfigMaps);
     assert!(matches!(
         planned(cluster, &controller, "a").await.end,
-        Some(RecordedEnd::Ended { verdict: Verdict::Gone, .. })
+        Some(RecordedEnd::Ended { result: ReconcileResult::Gone, .. })
     ));
     cluster.create_pair("a").await;
     let before = cluster.pairs().get("a").await.expect("a pair");

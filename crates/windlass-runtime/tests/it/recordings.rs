@@ -9,8 +9,8 @@ use serde_json::Value;
 use two_configmaps::{Pair, TwoConfigMaps};
 use windlass::recording::{RecordedEnd, Recording, Replayed, replay};
 use windlass::{
-    Controller, Cx, Declaration, Event, Machine, Outcome, States, Verb, Verdict, done, fail, requeue_after,
-    secs,
+    Controller, Cx, Declaration, Event, Machine, Outcome, ReconcileResult, States, Verb, done, fail,
+    requeue_after, secs,
 };
 use windlass_runtime::operations::endpoints::Endpoints;
 
@@ -23,10 +23,10 @@ struct Indiscreet;
 
 #[derive(States)]
 enum Step {
-    #[state(initial, condition = "Copied", next(Told))]
+    #[state(initial, condition = "Copied", next(Accepted))]
     Copy,
-    #[state(condition = "Told")]
-    Told,
+    #[state(condition = "Accepted")]
+    Accepted,
 }
 
 impl Machine for Indiscreet {
@@ -53,10 +53,10 @@ impl Machine for Indiscreet {
                     ..ConfigMap::default()
                 });
                 cx.event(Event::normal("Copied", format!("the password is {password}")));
-                windlass::to(Step::Told)
+                windlass::to(Step::Accepted)
             }
-            Step::Told if cx.parent().spec.value == "fine" => done(),
-            Step::Told => fail("Refused", format!("{password} is not accepted")),
+            Step::Accepted if cx.parent().spec.value == "fine" => done(),
+            Step::Accepted => fail("Refused", format!("{password} is not accepted")),
         }
     }
 }
@@ -94,7 +94,7 @@ async fn every_reconcile_can_be_run_again() {
     assert!(matches!(replay(&other, first), Replayed::Diverged { .. }));
     let folder = tempfile::tempdir().expect("a folder");
     assert_eq!(handle.save_recordings(folder.path()).expect("they are written"), recordings.len());
-    assert!(handle.recordings("nobody").is_empty());
+    assert!(handle.recordings("unknown").is_empty());
     rig.running.stop().await;
 }
 
@@ -121,7 +121,7 @@ async fn failed_ones_are_saved_without_their_secrets() {
     assert!(!text.contains(PASSWORD), "{text}");
     assert!(!text.contains("Y29ycmVjdCBob3JzZSBiYXR0ZXJ5"), "base64: {text}");
     let recording = Recording::from_json(&text).expect("a recording");
-    let RecordedEnd::Ended { verdict: Verdict::Failed { message, .. }, .. } = &recording.end else {
+    let RecordedEnd::Ended { result: ReconcileResult::Failed { message, .. }, .. } = &recording.end else {
         panic!("it failed: {:?}", recording.end)
     };
     assert!(message.starts_with("redacted-") && message.ends_with(" is not accepted"), "{message}");

@@ -60,7 +60,7 @@ async fn a_restart_costs_no_request(cluster: &Cluster) {
     rig.running.stop().await;
 }
 
-/// What somebody deletes or changes is put right.
+/// What another writer deletes or changes is corrected.
 async fn outputs_are_kept_as_they_should_be(cluster: &Cluster) {
     let rig = Rig::start(cluster).await;
     cluster.create_pair("a").await;
@@ -76,8 +76,8 @@ async fn outputs_are_kept_as_they_should_be(cluster: &Cluster) {
     rig.running.stop().await;
 }
 
-/// A process that dies around any of its writes leaves nothing that the next one does not put right.
-async fn a_crash_at_any_write_is_mended(cluster: &Cluster) {
+/// A process that dies around any of its writes leaves nothing that the next one does not repair.
+async fn recovers_from_a_crash_at_any_write(cluster: &Cluster) {
     for (number, lost) in [(1, false), (1, true), (2, false), (2, true), (3, false), (3, true)] {
         let name = format!("crash-{number}-{lost}");
         let tap = Tap::new();
@@ -85,9 +85,9 @@ async fn a_crash_at_any_write_is_mended(cluster: &Cluster) {
         let (signal, mut writes) = (reached.clone(), 0);
         let (pair, first) = (name.clone(), format!("{name}-cm1"));
         tap.rule(move |sent| {
-            let concerns = sent.target.contains(&pair) || sent.target.contains(&first);
-            writes += usize::from(sent.is_write() && concerns);
-            if !(sent.is_write() && concerns && writes == number) {
+            let is_ours = sent.target.contains(&pair) || sent.target.contains(&first);
+            writes += usize::from(sent.is_write() && is_ours);
+            if !(sent.is_write() && is_ours && writes == number) {
                 return Fault::None;
             }
             signal.notify_one();
@@ -123,7 +123,7 @@ async fn failing_requests_are_tried_again(cluster: &Cluster) {
 }
 
 /// What happened to a parent can be read in its Events, by its uid as `kubectl describe` does it.
-async fn events_tell_what_happened(cluster: &Cluster) {
+async fn events_report_what_happened(cluster: &Cluster) {
     let rig = Rig::start(cluster).await;
     cluster.create_pair("a").await;
     cluster.until_ready("a").await;
@@ -143,7 +143,7 @@ on_both_servers! {
     a_touch_costs_no_request
     a_restart_costs_no_request
     outputs_are_kept_as_they_should_be
-    a_crash_at_any_write_is_mended
+    recovers_from_a_crash_at_any_write
     failing_requests_are_tried_again
-    events_tell_what_happened
+    events_report_what_happened
 }

@@ -98,23 +98,23 @@ async fn where_the_history_is_gone_all_is_listed_again() {
     cluster.until_ready("a").await;
     rig.until_idle().await;
     rig.tap.take();
-    let mut told = 0;
+    let mut requests_failed = 0;
     rig.tap.rule(move |sent| {
-        if !sent.is_watch() || told == 2 {
+        if !sent.is_watch() || requests_failed == 2 {
             return Fault::None;
         }
-        told += 1;
+        requests_failed += 1;
         let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Expired", "code": 410});
         Fault::Answer { code: 200, retry_after: None, body: json!({"type": "ERROR", "object": status}) }
     });
-    // What happens while nobody watches is found by the list.
+    // What happens while no watch is open is found by the list.
     rig.tap.cut_watches();
     cluster.delete_config_map("a-cm2").await;
     eventually("a-cm2 is back", async || cluster.value_of("a-cm2").await.is_some()).await;
     eventually("both were listed again", async || rig.tap.count(Sent::is_list) == 2).await;
     rig.until_idle().await;
     let work: Vec<Sent> = rig.tap.take().into_iter().filter(Sent::is_work).collect();
-    // The output that was missing, and the status with its new uid. What did not change is no news.
+    // The output that was missing, and the status with its new uid. What did not change is no event.
     assert_eq!(work.len(), 2, "{work:#?}");
     rig.running.stop().await;
 }

@@ -19,7 +19,7 @@ use crate::permissions::Right;
 pub use owner::{CONTROLLER_LABEL, OWNER_ANNOTATION, OWNER_LABEL, owner_label};
 pub use trigger::{Cause, Trigger};
 use watch::Role;
-pub use watch::{Watch, only_metadata};
+pub use watch::{WatchDeclaration, only_metadata};
 pub use watching::{Watching, watching, watching_metadata};
 
 /// The domain of all labels, annotations and finalizers that the framework sets.
@@ -36,14 +36,14 @@ pub struct Declaration {
     pub(crate) parent: KindInfo,
     pub(crate) outputs: Vec<OutputKind>,
     /// That of the parents comes first.
-    watches: Vec<Watch>,
+    watches: Vec<WatchDeclaration>,
     pub(crate) create_missing: Option<CreateMissing>,
     pub(crate) resync: Option<Duration>,
     keeps_status: bool,
     /// What the machine does beyond what follows from all this.
     rights: BTreeSet<Right>,
-    /// What cannot be meant so.
-    wrong: Vec<String>,
+    /// Mistakes in the declaration; a controller with any of them does not start.
+    errors: Vec<String>,
 }
 
 /// A kind of object that a machine may ensure.
@@ -51,7 +51,7 @@ pub struct Declaration {
 pub struct OutputKind {
     /// The kind.
     pub kind: KindInfo,
-    /// Whether outputs may stand outside the parent's namespace, where no owner reference can reach.
+    /// Whether outputs may be outside the parent's namespace, where no owner reference can reach.
     pub anywhere: bool,
 }
 
@@ -63,14 +63,14 @@ impl Declaration {
         let keeps_status = parent.resource.group.contains('.') && !parent.resource.group.ends_with(".k8s.io");
         Declaration {
             name,
-            watches: vec![Watch::whole(parent.clone(), Role::Parent)],
+            watches: vec![WatchDeclaration::whole(parent.clone(), Role::Parent)],
             parent,
             outputs: Vec::new(),
             create_missing: None,
             resync: None,
             keeps_status,
             rights: BTreeSet::new(),
-            wrong: Vec::new(),
+            errors: Vec::new(),
         }
     }
 
@@ -114,23 +114,23 @@ impl Declaration {
     ) -> &mut Self {
         let map =
             Arc::new(move |value: &Value| from_value::<K>(value).map_or(Vec::new(), |object| map(&object)));
-        let watch = watching.read(Role::Further(map), &mut self.wrong);
+        let watch = watching.read(Role::Further(map), &mut self.errors);
         self.watches.push(watch);
         self
     }
 
-    /// Which parents are reconciled, and which of their changes count; all, if nothing is said.
+    /// Selects which parents are reconciled, and which of their changes are triggers. Default: all.
     ///
-    /// Nothing at all is done to a parent that is not selected, even if it was before: its outputs stay, and so does a
-    /// finalizer. Whatever counts, a parent is reconciled when its deletion begins and when it is suspended or no longer
-    /// so.
+    /// A parent that is not selected is left alone, even if it was selected before: its outputs stay, and so does its
+    /// finalizer. A selected parent is always reconciled when its deletion begins and when it is suspended or resumed.
     pub fn parents<K: Kind>(&mut self, watching: Watching<K>) -> &mut Self {
-        let watch = watching.read(Role::Parent, &mut self.wrong);
+        let watch = watching.read(Role::Parent, &mut self.errors);
         let (kind, parent) = (watch.kind.qualified(), self.parent.qualified());
         if watch.kind.resource != self.parent.resource {
-            self.wrong.push(format!("parents(..) is about {kind}, but the parents are of the kind {parent}"));
+            self.errors
+                .push(format!("parents(..) is about {kind}, but the parents are of the kind {parent}"));
         } else if watch.metadata_only {
-            self.wrong.push(format!(
+            self.errors.push(format!(
                 "parents(..) asks for the metadata of {parent} only, but a reconcile needs all"
             ));
         }
@@ -138,10 +138,10 @@ impl Declaration {
         self
     }
 
-    /// Looks at every parent again when so much time has passed since its last run, even if nothing has changed.
+    /// Requeues every parent this long after its last run, even if nothing has changed. Default: never.
     ///
-    /// A run that failed for good is not repeated by this, and one that says itself when to look again is by then at
-    /// the latest.
+    /// A run that ended with a terminal error is not repeated. A run that asks to be requeued later than this is
+    /// requeued after this interval instead.
     pub fn resync(&mut self, interval: Duration) -> &mut Self {
         self.resync = Some(interval);
         self
@@ -167,7 +167,7 @@ impl Declaration {
         match self.outputs.iter_mut().find(|known| known.kind.resource == kind.resource) {
             Some(known) => known.anywhere |= anywhere,
             None => {
-                self.watches.push(Watch::whole(kind.clone(), Role::Output));
+                self.watches.push(WatchDeclaration::whole(kind.clone(), Role::Output));
                 self.outputs.push(OutputKind { kind, anywhere });
             }
         }
@@ -190,12 +190,12 @@ impl Declaration {
     }
 
     /// All that triggers it: the watch of its parents, then those of its outputs and of whatever else it asked for.
-    pub fn all_watches(&self) -> &[Watch] {
+    pub fn all_watches(&self) -> &[WatchDeclaration] {
         &self.watches
     }
 
     /// What it asked to watch beside its parents and outputs.
-    pub fn watched(&self) -> impl Iterator<Item = &Watch> {
+    pub fn watched(&self) -> impl Iterator<Item = &WatchDeclaration> {
         self.watches.iter().filter(|watch| watch.is_further())
     }
 
@@ -217,8 +217,8 @@ impl Declaration {
 
     /// Panics if the name cannot be part of a label, a field manager and a finalizer, or a selector cannot be read.
     pub(crate) fn check(&self) {
-        let wrong = self.wrong.join("; ");
-        assert!(wrong.is_empty(), "the declaration of {} cannot be used: {wrong}", self.name);
+        let errors = self.errors.join("; ");
+        assert!(errors.is_empty(), "the declaration of {} cannot be used: {errors}", self.name);
         let errors = windlass_model::metadata::names::is_dns1123_label(&self.name);
         assert!(
             errors.is_empty(),
@@ -243,14 +243,14 @@ impl Declaration {
         self.outputs.iter().any(|output| output.anywhere)
     }
 
-    /// The reconciles that a change of an object makes due, from what it was to what it is: of the object itself, of
-    /// its owner, and of what a watch maps it to.
+    /// The reconciles that a change of an object triggers: of the object itself, of its owner, and of what a watch maps
+    /// it to.
     pub fn triggers(&self, key: &Key, before: Option<&Value>, after: Option<&Value>) -> Vec<Trigger> {
         let is = |kind: &KindInfo| *kind.resource.group == *key.group && *kind.resource.plural == *key.plural;
         let mut triggers = Vec::new();
         for watch in self.watches.iter().filter(|watch| is(&watch.kind)) {
-            let before = before.and_then(|object| watch.tells(object));
-            let after = after.and_then(|object| watch.tells(object));
+            let before = before.and_then(|object| watch.selected(object));
+            let after = after.and_then(|object| watch.selected(object));
             triggers.extend(self.triggers_from(watch, before.as_deref(), after.as_deref()));
         }
         triggers.sort();
@@ -258,18 +258,18 @@ impl Declaration {
         triggers
     }
 
-    /// The reconciles that a change makes due which one watch (see [`Declaration::all_watches`]) tells of. What the
-    /// watch does not select must be left out by the caller, as a server does.
+    /// The reconciles that a change observed by one watch (see [`Declaration::all_watches`]) triggers. The caller must
+    /// leave out what the watch does not select, as a server does.
     pub fn triggers_from(
         &self,
-        watch: &Watch,
+        watch: &WatchDeclaration,
         before: Option<&Value>,
         after: Option<&Value>,
     ) -> Vec<Trigger> {
         if let (Some(old), Some(new)) = (before, after)
             && object::uid(old) != object::uid(new)
         {
-            // One object went and another of the same name came: whoever asks what changed must not compare the two.
+            // One object was deleted and another of the same name was created: predicates must not compare the two.
             let mut triggers = self.triggers_from(watch, before, None);
             triggers.extend(self.triggers_from(watch, None, after));
             return triggers;
@@ -278,7 +278,7 @@ impl Declaration {
         if sides().next().is_none() || !watch.counts(before, after) {
             return Vec::new();
         }
-        let concerned = |object: &Value| match &watch.role {
+        let triggered = |object: &Value| match &watch.role {
             Role::Parent => (vec![ObjectRef::of(object)], Cause::Parent),
             Role::Output => (self.owners_of(object), Cause::Output),
             Role::Further(map) => (map(object), Cause::Watched),
@@ -286,7 +286,7 @@ impl Declaration {
         let with_cause = |(parents, cause): (Vec<ObjectRef>, Cause)| {
             parents.into_iter().map(move |parent| Trigger { parent, cause })
         };
-        let mut triggers: Vec<Trigger> = sides().map(concerned).flat_map(with_cause).collect();
+        let mut triggers: Vec<Trigger> = sides().map(triggered).flat_map(with_cause).collect();
         triggers.sort();
         triggers.dedup();
         triggers

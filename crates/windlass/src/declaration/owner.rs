@@ -1,4 +1,4 @@
-//! What outputs say of their parents, and parents are told by.
+//! How outputs name their parents, so that their changes trigger them.
 
 use serde_json::Value;
 use windlass_model::object;
@@ -40,8 +40,8 @@ impl Declaration {
     }
 }
 
-/// `namespace.name` of a parent as a label value. A namespace has no dot, so this is unambiguous; what is longer
-/// than a label value may be is cut and told apart by a hash.
+/// `namespace.name` of a parent as a label value. A namespace has no dot, so this is unambiguous. What is too long for a
+/// label value is cut and ends with a hash.
 pub fn owner_label(parent: &ObjectRef) -> String {
     const MAX_BYTES: usize = 63;
     let full = if parent.namespace.is_empty() {

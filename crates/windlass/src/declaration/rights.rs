@@ -44,7 +44,7 @@ impl Declaration {
     pub fn may_in<K: Kind>(&mut self, namespace: &str, verbs: impl IntoIterator<Item = Verb>) -> &mut Self {
         if !K::kind_info().namespaced {
             let kind = K::kind_info().qualified();
-            self.wrong.push(format!("may_in({namespace:?}, ..) is about {kind}, which has no namespaces"));
+            self.errors.push(format!("may_in({namespace:?}, ..) is about {kind}, which has no namespaces"));
         }
         self.add_rights::<K>(verbs, "", Some(namespace))
     }

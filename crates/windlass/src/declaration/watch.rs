@@ -1,4 +1,4 @@
-//! A watch as the checker and the runtime read it: what it tells, and whom that concerns.
+//! A watch as the checker and the runtime read it: which objects it selects, and which parents their changes trigger.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,14 +16,14 @@ pub(super) type Predicate = Arc<dyn Fn(Option<&Value>, Option<&Value>) -> bool +
 
 /// Objects whose changes trigger reconciles.
 #[derive(Clone)]
-pub struct Watch {
+pub struct WatchDeclaration {
     /// The kind.
     pub kind: KindInfo,
     /// Only objects with such labels are watched.
     pub labels: LabelSelector,
     /// Only objects with such fields are watched.
     pub fields: FieldSelector,
-    /// Whether nothing but the metadata of objects is told.
+    /// Whether only the metadata of objects is watched.
     pub metadata_only: bool,
     pub(super) indexed: Vec<String>,
     pub(super) role: Role,
@@ -38,10 +38,10 @@ pub(super) enum Role {
     Further(MapToParents),
 }
 
-impl Watch {
+impl WatchDeclaration {
     /// All of a kind.
     pub(super) fn whole(kind: KindInfo, role: Role) -> Self {
-        Watch {
+        WatchDeclaration {
             kind,
             labels: LabelSelector::everything(),
             fields: FieldSelector::default(),
@@ -81,22 +81,22 @@ impl Watch {
         self.labels.matches(&object["metadata"]["labels"]) && self.fields.matches(object)
     }
 
-    /// What the watch tells of an object: nothing if it is not selected.
-    pub fn tells<'a>(&self, object: &'a Value) -> Option<Cow<'a, Value>> {
+    /// What the watch shows of an object; `None` if the object is not selected.
+    pub fn selected<'a>(&self, object: &'a Value) -> Option<Cow<'a, Value>> {
         if !self.selects(object) {
             return None;
         }
         Some(if self.metadata_only { Cow::Owned(only_metadata(object)) } else { Cow::Borrowed(object) })
     }
 
-    /// Whether a change is a trigger, of what the watch tells.
+    /// Whether a change, as the watch shows it, is a trigger.
     pub(super) fn counts(&self, before: Option<&Value>, after: Option<&Value>) -> bool {
         let Some(when) = &self.when else { return true };
-        when(before, after) || (self.is_of_parents() && concerns_the_framework(before, after))
+        when(before, after) || (self.is_of_parents() && affects_the_framework(before, after))
     }
 }
 
-/// What a watch of nothing but metadata knows of an object.
+/// What a metadata-only watch shows of an object.
 pub fn only_metadata(object: &Value) -> Value {
     let mut metadata = object["metadata"].clone();
     if let Some(fields) = metadata.as_object_mut() {
@@ -106,7 +106,7 @@ pub fn only_metadata(object: &Value) -> Value {
 }
 
 /// Changes of a parent that a machine cannot know to wait for: the framework acts on them before any state runs.
-fn concerns_the_framework(before: Option<&Value>, after: Option<&Value>) -> bool {
+fn affects_the_framework(before: Option<&Value>, after: Option<&Value>) -> bool {
     let (Some(before), Some(after)) = (before, after) else { return false };
     let suspended = |parent| object::annotation(parent, SUSPEND_ANNOTATION);
     object::is_deleting(before) != object::is_deleting(after) || suspended(before) != suspended(after)

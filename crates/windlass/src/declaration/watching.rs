@@ -9,7 +9,7 @@ use windlass_model::selector::{FieldSelector, LabelSelector};
 
 use crate::kind::{Kind, KindInfo, from_value};
 
-use super::watch::{Predicate, Role, Watch};
+use super::watch::{Predicate, Role, WatchDeclaration};
 
 /// Which objects of a kind are watched, how much of them, and which of their changes count.
 ///
@@ -43,7 +43,7 @@ pub struct Watching<K> {
     seen_as: PhantomData<fn(&K)>,
 }
 
-/// Watches all objects of a kind, and all of their changes, unless more is said.
+/// Watches all objects of a kind and all of their changes.
 pub fn watching<K: Kind>() -> Watching<K> {
     Watching {
         kind: K::kind_info(),
@@ -56,8 +56,8 @@ pub fn watching<K: Kind>() -> Watching<K> {
     }
 }
 
-/// The same, but of each object only the metadata is sent and kept: large objects then cost little. What wrote which
-/// field (`managedFields`) is left out too.
+/// Watches only the metadata of objects, without `managedFields`: the rest is neither sent nor cached, so large objects
+/// cost little.
 pub fn watching_metadata<K>() -> Watching<PartialObjectMeta<K>>
 where
     PartialObjectMeta<K>: Kind,
@@ -66,8 +66,8 @@ where
 }
 
 impl<K: Kind> Watching<K> {
-    /// Only objects with such labels, in the grammar of `kubectl get -l`. An object that loses them is, to this
-    /// watch, deleted. Said twice, both must hold.
+    /// Only objects with such labels, in the grammar of `kubectl get -l`. To this watch, an object that loses them is
+    /// deleted. If called twice, both selectors must match.
     ///
     /// A cached list by the value of a label that is named here costs no more than its answer.
     pub fn labels(mut self, selector: &str) -> Self {
@@ -89,10 +89,9 @@ impl<K: Kind> Watching<K> {
     }
 
     /// Only changes for which this holds are triggers. It gets the object before, unless it is new, and after, unless
-    /// it is gone; [`changed`](crate::changed) has some ready-made. Said twice, both must hold.
+    /// it is gone; [`changed`](crate::changed) has some ready-made. If called twice, both must hold.
     ///
-    /// It must be a function of the two objects and nothing else. That something begins or ceases to exist passes only
-    /// if this says so.
+    /// It must be a function of the two objects and nothing else. It also decides about creations and deletions.
     pub fn when(mut self, counts: impl Fn(Option<&K>, Option<&K>) -> bool + Send + Sync + 'static) -> Self {
         let earlier = self.when.take();
         self.when = Some(Arc::new(move |before: Option<&Value>, after: Option<&Value>| {
@@ -107,24 +106,24 @@ impl<K: Kind> Watching<K> {
         self
     }
 
-    /// What the user wrote, read; what cannot be read is told in `wrong`.
-    pub(super) fn read(self, role: Role, wrong: &mut Vec<String>) -> Watch {
+    /// Parses what the user wrote; what cannot be parsed is reported in `errors`.
+    pub(super) fn read(self, role: Role, errors: &mut Vec<String>) -> WatchDeclaration {
         let kind = self.kind.qualified();
         let (labels, fields) = (self.labels.join(","), self.fields.join(","));
-        let mut tell = |what: &str, text: &str, message: String| {
-            wrong.push(format!(
+        let mut report = |what: &str, text: &str, message: String| {
+            errors.push(format!(
                 "the {what} selector {text:?} of the watch of {kind} cannot be read: {message}"
             ));
         };
         let labels = LabelSelector::parse(&labels).unwrap_or_else(|message| {
-            tell("label", &labels, message);
+            report("label", &labels, message);
             LabelSelector::Nothing
         });
         let fields = FieldSelector::parse(&fields).unwrap_or_else(|message| {
-            tell("field", &fields, message);
+            report("field", &fields, message);
             FieldSelector::default()
         });
-        Watch {
+        WatchDeclaration {
             kind: self.kind,
             labels,
             fields,

@@ -77,17 +77,17 @@ fn permission(namespace: Option<&String>, right: &Right) -> Permission {
 /// The roles that allow just this, by namespace; `None` stands for a ClusterRole.
 pub fn roles(permissions: &[Permission]) -> BTreeMap<Option<String>, Vec<Rule>> {
     // First all verbs of each resource, then all resources of a group with the same verbs: one rule each.
-    let mut verbs: BTreeMap<(Place<'_>, String), Vec<&str>> = BTreeMap::new();
+    let mut verbs: BTreeMap<(RuleKey<'_>, String), Vec<&str>> = BTreeMap::new();
     for permission in permissions {
-        let place = Place { namespace: permission.namespace.as_deref(), group: &permission.group };
-        verbs.entry((place, permission.combined())).or_default().push(&permission.verb);
+        let rule = RuleKey { namespace: permission.namespace.as_deref(), group: &permission.group };
+        verbs.entry((rule, permission.combined())).or_default().push(&permission.verb);
     }
-    let mut resources: BTreeMap<(Place<'_>, Vec<&str>), Vec<String>> = BTreeMap::new();
-    for ((place, resource), verbs) in verbs {
-        resources.entry((place, in_usual_order(verbs))).or_default().push(resource);
+    let mut resources: BTreeMap<(RuleKey<'_>, Vec<&str>), Vec<String>> = BTreeMap::new();
+    for ((rule, resource), verbs) in verbs {
+        resources.entry((rule, in_usual_order(verbs))).or_default().push(resource);
     }
     let mut roles: BTreeMap<Option<String>, Vec<Rule>> = BTreeMap::new();
-    for ((Place { namespace, group }, verbs), resources) in resources {
+    for ((RuleKey { namespace, group }, verbs), resources) in resources {
         let verbs = verbs.into_iter().map(str::to_owned).collect();
         let rule = Rule { verbs, api_groups: vec![group.to_owned()], resources, ..Rule::default() };
         roles.entry(namespace.map(str::to_owned)).or_default().push(rule);
@@ -97,7 +97,7 @@ pub fn roles(permissions: &[Permission]) -> BTreeMap<Option<String>, Vec<Rule>> 
 
 /// A group in a namespace, or in all.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place<'a> {
+struct RuleKey<'a> {
     namespace: Option<&'a str>,
     group: &'a str,
 }

@@ -32,8 +32,8 @@ impl Right {
         let same_resource = self.kind.resource.group == needed.resource.group
             && self.kind.resource.plural == needed.resource.plural
             && self.subresource == needed.subresource;
-        let in_place = self.namespace.is_none() || self.namespace == needed.namespace;
-        same_resource && in_place && self.verb == needed.verb
+        let in_namespace = self.namespace.is_none() || self.namespace == needed.namespace;
+        same_resource && in_namespace && self.verb == needed.verb
     }
 }
 

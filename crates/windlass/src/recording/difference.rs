@@ -9,7 +9,8 @@ const INDENT: &str = "  ";
 /// What differs between two values, in lines that begin with `-` (only before), `+` (only after) or a blank (the way
 /// to it). Empty if nothing does.
 ///
-/// `null` is nothing: of it there is no line. Items of lists that have a `name` or a `type` are told apart by it, others by their place.
+/// `null` counts as absent and has no line. List items with a `name` or a `type` are identified by it, others by their
+/// index.
 ///
 /// ```
 /// use serde_json::json;
@@ -67,9 +68,9 @@ fn members(value: &Value) -> Option<Members<'_>> {
         }
         Value::Array(items) if items.iter().any(Value::is_object) => {
             let named = ["name", "type"].iter().find_map(|key| by_key(items, key));
-            let by_place =
-                || items.iter().enumerate().map(|(place, item)| (format!("[{place}]"), item)).collect();
-            Some(named.unwrap_or_else(by_place))
+            let by_index =
+                || items.iter().enumerate().map(|(index, item)| (format!("[{index}]"), item)).collect();
+            Some(named.unwrap_or_else(by_index))
         }
         _ => None,
     }
@@ -96,8 +97,8 @@ fn write(lines: &mut String, sign: char, depth: usize, name: &str, value: &Value
             if !name.is_empty() {
                 line(lines, sign, depth, &colon);
             }
-            for (place, item) in items.iter().enumerate() {
-                write(lines, sign, inner, &format!("[{place}]"), item);
+            for (index, item) in items.iter().enumerate() {
+                write(lines, sign, inner, &format!("[{index}]"), item);
             }
         }
         _ => line(lines, sign, depth, format!("{colon} {value}").trim_start()),

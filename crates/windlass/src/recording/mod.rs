@@ -12,8 +12,8 @@ use windlass_model::Timestamp;
 
 use crate::ask::{Answer, Ask};
 use crate::bug::Bug;
-use crate::ended::{Ended, Event, Verdict};
 use crate::kind::ObjectRef;
+use crate::reconcile_result::{Event, ReconcileResult, Reconciled};
 
 pub use difference::difference;
 pub use placeholder::{PLACEHOLDER_DIGITS, PLACEHOLDER_PREFIX, is_placeholder};
@@ -29,7 +29,7 @@ pub struct Recording {
     pub recording: u64,
     /// The version of Windlass that wrote it.
     pub windlass: String,
-    /// What tells it apart from others.
+    /// Identifies the recording.
     pub id: String,
     /// The name of the controller.
     pub controller: String,
@@ -71,7 +71,8 @@ pub enum RecordedEnd {
     /// It came to its end.
     Ended {
         /// What the driver was to do next.
-        verdict: Verdict,
+        #[serde(alias = "verdict")]
+        result: ReconcileResult,
         /// The states that ran, in order.
         path: Vec<String>,
         /// A mistake in the controller's code that it met.
@@ -87,9 +88,9 @@ pub enum RecordedEnd {
 
 impl RecordedEnd {
     /// How a reconcile ended, without its types.
-    pub fn of(ended: &Ended) -> Self {
+    pub fn of(ended: &Reconciled) -> Self {
         RecordedEnd::Ended {
-            verdict: ended.verdict.clone(),
+            result: ended.result.clone(),
             path: ended.path.iter().map(|state| (*state).to_owned()).collect(),
             bug: ended.bug.as_ref().map(Bug::to_string),
             events: ended.events.clone(),
@@ -99,8 +100,8 @@ impl RecordedEnd {
     /// Whether this is what people look for: a failure that is no conflict with another writer.
     pub fn is_failure(&self) -> bool {
         match self {
-            RecordedEnd::Ended { verdict, .. } => {
-                matches!(verdict, Verdict::Failed { .. } | Verdict::Terminal { .. })
+            RecordedEnd::Ended { result, .. } => {
+                matches!(result, ReconcileResult::Failed { .. } | ReconcileResult::Terminal { .. })
             }
             RecordedEnd::Bug(_) | RecordedEnd::TimedOut => true,
         }

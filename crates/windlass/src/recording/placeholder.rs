@@ -3,9 +3,9 @@
 use serde_json::Value;
 use windlass_model::base64::Base64;
 
-/// How what stands for a secret begins.
+/// Prefix of the placeholder of a secret.
 pub const PLACEHOLDER_PREFIX: &str = "redacted-";
-/// So many hexadecimal digits follow.
+/// Number of hexadecimal digits after the prefix.
 pub const PLACEHOLDER_DIGITS: usize = 12;
 
 /// Whether a text stands for a secret, and is nothing else.
@@ -17,16 +17,16 @@ pub fn is_placeholder(text: &str) -> bool {
 /// How a recorded value compares with one of today.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Compared {
-    /// Whether they differ in something that can be told.
+    /// Whether they differ in a value that can be compared.
     pub(super) differs: bool,
-    /// How many values a secret is part of, so that nobody can tell.
+    /// Number of values that cannot be compared because a secret is part of them.
     pub(super) uncertain: usize,
 }
 
-/// Compares, where what stands for secrets hides values.
+/// Compares two values in which placeholders hide secrets.
 ///
-/// Two whole placeholders can be told apart. A text that is made with a secret cannot: it was hidden as one, or the
-/// secret in it was, and the code of today makes it from the placeholder.
+/// Two whole placeholders can be compared. A text that contains a secret cannot: either all of it or the secret in it
+/// was hidden, and the code of today makes it from the placeholder.
 pub(super) fn compare(recorded: &Value, now: &Value) -> Compared {
     match (recorded, now) {
         (Value::String(recorded), Value::String(now)) => compare_texts(recorded, now),

@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use serde_json::{Value, json};
 use windlass::model::{PatchKind, Request, ResourceId, Store, Verb};
 use windlass::{
-    Ask, Bug, Controller, Cx, Declaration, Machine, Outcome, Output, States, Verdict, done, fail,
+    Ask, Bug, Controller, Cx, Declaration, Machine, Outcome, Output, ReconcileResult, States, done, fail,
     fail_for_good, requeue_after, secs,
 };
 
@@ -105,7 +105,7 @@ fn ownership(object: &Value) -> Vec<String> {
 fn outputs_of_a_state_that_waits_are_applied() {
     let mut bench = bench("wait");
     let ended = bench.reconcile();
-    assert!(matches!(ended.verdict, Verdict::Requeue { .. }), "{:?}", ended.verdict);
+    assert!(matches!(ended.result, ReconcileResult::Requeue { .. }), "{:?}", ended.result);
     assert_eq!(bench.map("made").unwrap()["data"]["value"], "1");
     assert_eq!(bench.inventory(), ["made"]);
     assert_eq!(bench.condition("Made"), "False WaitingForTheWorld");
@@ -135,7 +135,7 @@ fn a_state_that_ensures_and_then_decides_to_fail_is_a_bug() {
 fn a_refused_request_names_the_outputs_that_wait_for_the_next_try() {
     let mut bench = bench("refused");
     let ended = bench.reconcile();
-    let Verdict::Failed { reason, message } = &ended.verdict else { panic!("{:?}", ended.verdict) };
+    let ReconcileResult::Failed { reason, message } = &ended.result else { panic!("{:?}", ended.result) };
     assert_eq!(reason, "RequestRefused");
     assert!(message.ends_with("; not applied yet: ConfigMap default/made"), "{message}");
     assert_eq!(bench.map("made"), None);
@@ -203,7 +203,7 @@ fn an_output_that_changed_since_it_was_read_is_a_conflict() {
     bench.reconcile();
     bench.patch(json!({ "spec": { "choice": "read", "value": "2" } }));
     let ended = bench.reconcile();
-    assert!(matches!(ended.verdict, Verdict::Conflict { .. }), "{:?}", ended.verdict);
+    assert!(matches!(ended.result, ReconcileResult::Conflict { .. }), "{:?}", ended.result);
     assert_eq!(bench.map("made").unwrap()["data"]["value"], "1");
 }
 
@@ -212,7 +212,7 @@ fn what_the_controller_created_itself_it_can_ensure() {
     let mut bench = bench("create");
     for round in 0..3 {
         let ended = bench.reconcile();
-        assert_eq!(ended.verdict, Verdict::Done { requeue_after: None }, "round {round}");
+        assert_eq!(ended.result, ReconcileResult::Done { requeue_after: None }, "round {round}");
     }
     let map = bench.map("made").unwrap();
     assert_eq!(map["data"], json!({ "value": "ensured" }), "what the apply leaves out goes");
@@ -225,7 +225,7 @@ fn an_update_of_its_own_does_not_stand_in_the_way() {
     bench.reconcile();
     for _ in 0..2 {
         let ended = bench.reconcile();
-        assert_eq!(ended.verdict, Verdict::Done { requeue_after: None });
+        assert_eq!(ended.result, ReconcileResult::Done { requeue_after: None });
         let map = bench.map("made").unwrap();
         assert_eq!(map["data"], json!({ "value": "1", "mine": "1" }));
     }
@@ -234,7 +234,7 @@ fn an_update_of_its_own_does_not_stand_in_the_way() {
         maps(Verb::Patch(PatchKind::Merge)).named("made").with_body(json!({ "data": { "value": "theirs" } }));
     bench.send(theirs);
     bench.patch(json!({ "spec": { "choice": "fenced" } }));
-    assert!(matches!(bench.reconcile().verdict, Verdict::Conflict { .. }));
+    assert!(matches!(bench.reconcile().result, ReconcileResult::Conflict { .. }));
 }
 
 #[test]

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use windlass::local::Local;
 use windlass::model::{Cluster, Key, PatchKind, Request, Store, Verb};
 use windlass::{
-    Cause, Controller, Cx, Declaration, Kind, Machine, MachineStatus, ObjectRef, Outcome, Output, States,
-    Verdict, done, requeue_after, secs, to_value,
+    Cause, Controller, Cx, Declaration, Kind, Machine, MachineStatus, ObjectRef, Outcome, Output,
+    ReconcileResult, States, done, requeue_after, secs, to_value,
 };
 
 #[derive(CustomResource, Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -173,7 +173,7 @@ fn target() -> ObjectRef {
 fn only_a_watched_object_makes_a_missing_parent() {
     let mut local = local();
     let first = Controller::new(First);
-    assert_eq!(local.reconcile(&first, &target()).unwrap().verdict, Verdict::Gone);
+    assert_eq!(local.reconcile(&first, &target()).unwrap().result, ReconcileResult::Gone);
     assert_eq!(gadget(&local), None);
     local.reconcile_watched(&first, &target()).unwrap();
     assert!(gadget(&local).is_some());
@@ -227,7 +227,7 @@ fn a_status_without_room_for_the_inventory_is_a_clear_error() {
     let body = to_value(&Cramped::new("c", CrampedSpec {})).unwrap();
     assert_eq!(local.cluster.request(&create.with_body(body)).failure(), None);
     let ended = local.reconcile(&Controller::new(OnCramped), &ObjectRef::new("default", "c")).unwrap();
-    let Verdict::Terminal { reason, message } = &ended.verdict else { panic!("{ended:?}") };
+    let ReconcileResult::Terminal { reason, message } = &ended.result else { panic!("{ended:?}") };
     assert_eq!(reason, "StatusNotStored");
     assert!(message.contains("windlass::MachineStatus"), "{message}");
 }
@@ -240,7 +240,7 @@ fn a_status_that_cannot_hold_conditions_is_a_clear_error() {
     definition.pointer_mut(status).unwrap().as_object_mut().unwrap().remove("conditions");
     local.cluster.install_crd(&definition).unwrap();
     let ended = local.reconcile_watched(&Controller::new(First), &target()).unwrap();
-    let Verdict::Terminal { reason, message } = &ended.verdict else { panic!("{ended:?}") };
+    let ReconcileResult::Terminal { reason, message } = &ended.result else { panic!("{ended:?}") };
     assert_eq!(reason, "StatusNotStored");
     assert!(message.contains("cannot hold `conditions`"), "{message}");
 }
@@ -250,7 +250,7 @@ fn a_built_in_parent_gets_outputs_and_no_status() {
     let mut local = local();
     let controller = Controller::new(OnNamespaces);
     let ended = local.reconcile(&controller, &ObjectRef::new("", "default")).unwrap();
-    assert_eq!(ended.verdict, Verdict::Done { requeue_after: None });
+    assert_eq!(ended.result, ReconcileResult::Done { requeue_after: None });
     assert!(local.cluster.store().get(&Key::new("", "configmaps", "default", "out")).is_some());
     let bug = local.reconcile(&controller, &ObjectRef::new("", "kube-public")).unwrap().bug.unwrap();
     assert!(bug.to_string().contains("has no room for an inventory"), "{bug}");

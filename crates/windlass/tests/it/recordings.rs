@@ -158,7 +158,7 @@ fn asks_that_are_missing_or_too_many_are_named() {
 }
 
 #[test]
-fn another_end_is_told() {
+fn reports_a_different_end() {
     let mut recording = recorded(json!({"choice": "left"}));
     let RecordedEnd::Ended { path, .. } = &mut recording.end else { panic!("it ended") };
     path.push("Elsewhere".to_owned());
@@ -169,7 +169,7 @@ fn another_end_is_told() {
 }
 
 #[test]
-fn what_is_wrong_with_a_file_is_said() {
+fn unreadable_files_are_rejected_with_a_reason() {
     let whole = recorded(json!({"choice": "left"})).to_json();
     let newer = whole.replacen("\"recording\": 1", "\"recording\": 7", 1);
     let edited = whole.replacen("\"causes\"", "\"caused\"", 1);

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use windlass::local::Local;
 use windlass::model::{Cluster, PatchKind, Request, Verb};
 use windlass::{
-    Controller, Cx, Ended, Kind, Machine, MachineStatus, ObjectRef, Outcome, States, Verdict, done,
-    requeue_after, secs, to, to_value,
+    Controller, Cx, Kind, Machine, MachineStatus, ObjectRef, Outcome, ReconcileResult, Reconciled, States,
+    done, requeue_after, secs, to, to_value,
 };
 
 #[derive(CustomResource, Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -69,7 +69,7 @@ impl Machine for Gauges {
 struct Rig {
     local: Local,
     controller: Controller,
-    place: ObjectRef,
+    key: ObjectRef,
 }
 
 impl Rig {
@@ -77,18 +77,18 @@ impl Rig {
         let mut cluster = Cluster::new();
         cluster.install_crd(&serde_json::to_value(Gauge::crd()).unwrap()).unwrap();
         let local = Local::new(cluster);
-        let place = ObjectRef::new("default", "g");
-        Rig { local, controller: Controller::new(Gauges), place }
+        let key = ObjectRef::new("default", "g");
+        Rig { local, controller: Controller::new(Gauges), key }
     }
 
     /// Reconciles a gauge that reports this, and returns its status.
-    fn show(&mut self, report: &Value, wait: bool) -> (Ended, Value) {
+    fn show(&mut self, report: &Value, wait: bool) -> (Reconciled, Value) {
         let spec = GaugeSpec { report: report.to_string(), wait };
         let mut body = to_value(&Gauge::new("g", spec)).unwrap();
         body.as_object_mut().unwrap().remove("status");
         let apply = gauges(Verb::Patch(PatchKind::Apply)).with_body(body).as_manager("somebody");
         assert!(self.local.cluster.request(&apply).failure().is_none());
-        let ended = self.local.reconcile(&self.controller, &self.place).unwrap();
+        let ended = self.local.reconcile(&self.controller, &self.key).unwrap();
         let gauge = self.local.cluster.request(&gauges(Verb::Get));
         (ended, gauge.as_object().unwrap()["status"].clone())
     }
@@ -115,7 +115,7 @@ fn fields_are_written_with_the_conditions_and_replaced_whole() {
 fn fields_are_written_however_the_reconcile_ends() {
     let mut rig = Rig::new();
     let (ended, status) = rig.show(&json!({ "needle": 7 }), true);
-    assert!(matches!(ended.verdict, Verdict::Requeue { .. }));
+    assert!(matches!(ended.result, ReconcileResult::Requeue { .. }));
     assert_eq!(status["needle"], 7);
 }
 
@@ -124,12 +124,12 @@ fn what_is_so_already_is_not_written() {
     let mut rig = Rig::new();
     rig.show(&json!({ "needle": 7, "marks": { "a": "x" } }), false);
     let before = rig.local.cluster.request(&gauges(Verb::Get));
-    rig.local.reconcile(&rig.controller, &rig.place).unwrap();
+    rig.local.reconcile(&rig.controller, &rig.key).unwrap();
     assert_eq!(rig.local.cluster.request(&gauges(Verb::Get)), before);
 }
 
 #[test]
-fn a_report_that_cannot_be_kept_is_told() {
+fn a_report_that_cannot_be_stored_is_a_terminal_error() {
     for (report, reason) in [
         (json!({ "conditions": [] }), "UnusableReport"),
         (json!([1]), "UnusableReport"),
@@ -137,7 +137,7 @@ fn a_report_that_cannot_be_kept_is_told() {
     ] {
         let (ended, _) = Rig::new().show(&report, false);
         assert!(
-            matches!(&ended.verdict, Verdict::Terminal { reason: told, .. } if told == reason),
+            matches!(&ended.result, ReconcileResult::Terminal { reason: reported, .. } if reported == reason),
             "{ended:?}"
         );
     }

@@ -3,10 +3,10 @@
 use crate::fixture::{Bench, WIDGET, config_map, maps, widgets};
 use serde_json::json;
 use windlass::model::{PatchKind, Timestamp, Verb};
-use windlass::{Bug, ObjectRef, Verdict, secs, to_value};
+use windlass::{Bug, ObjectRef, ReconcileResult, secs, to_value};
 
 #[test]
-fn outcomes_become_conditions_and_a_verdict() {
+fn outcomes_become_conditions_and_a_result() {
     let rows = [
         ("left", "True Done", "True Done", "Unknown NotReached", "True AllDone"),
         ("right", "True Done", "Unknown NotReached", "True Done", "True AllDone"),
@@ -37,20 +37,23 @@ fn outcomes_become_conditions_and_a_verdict() {
         assert_eq!(bench.condition("LeftReady"), left, "{choice}");
         assert_eq!(bench.condition("RightReady"), right, "{choice}");
         assert_eq!(bench.condition("Ready"), ready, "{choice}");
-        let verdict = match choice {
-            "again" => Verdict::Done { requeue_after: Some(secs(60)) },
-            "wait" => Verdict::Requeue { after: secs(5), reason: "waiting for a choice".to_owned() },
-            "fail" => Verdict::Failed { reason: "Broken".to_owned(), message: "it is broken".to_owned() },
-            "terminal" => {
-                Verdict::Terminal { reason: "Hopeless".to_owned(), message: "it is hopeless".to_owned() }
+        let result = match choice {
+            "again" => ReconcileResult::Done { requeue_after: Some(secs(60)) },
+            "wait" => ReconcileResult::Requeue { after: secs(5), reason: "waiting for a choice".to_owned() },
+            "fail" => {
+                ReconcileResult::Failed { reason: "Broken".to_owned(), message: "it is broken".to_owned() }
             }
+            "terminal" => ReconcileResult::Terminal {
+                reason: "Hopeless".to_owned(),
+                message: "it is hopeless".to_owned(),
+            },
             "astray" => {
-                assert!(matches!(ended.verdict, Verdict::Terminal { .. }));
+                assert!(matches!(ended.result, ReconcileResult::Terminal { .. }));
                 continue;
             }
-            _ => Verdict::Done { requeue_after: None },
+            _ => ReconcileResult::Done { requeue_after: None },
         };
-        assert_eq!(ended.verdict, verdict, "{choice}");
+        assert_eq!(ended.result, result, "{choice}");
     }
 }
 
@@ -207,7 +210,7 @@ fn a_conflict_is_not_an_error_and_names_the_other_manager() {
     let theirs = json!({ "data": { "value": "theirs" } });
     bench.send(maps(Verb::Patch(PatchKind::Merge)).named("a").with_body(theirs));
     let ended = bench.reconcile();
-    assert!(matches!(ended.verdict, Verdict::Conflict { .. }), "{ended:?}");
+    assert!(matches!(ended.result, ReconcileResult::Conflict { .. }), "{ended:?}");
     assert_eq!(bench.condition("MapsReady"), "False Conflict");
     let message = bench.widget().unwrap()["status"]["conditions"][0]["message"].as_str().unwrap().to_owned();
     assert!(message.contains("conflict with \"user\"") && message.contains(".data.value"), "{message}");
@@ -221,7 +224,7 @@ fn what_somebody_else_made_is_not_taken_over() {
     theirs["data"] = json!({ "other": "theirs" });
     bench.send(maps(Verb::Create).with_body(theirs.clone()));
     let ended = bench.reconcile();
-    let Verdict::Conflict { message, .. } = &ended.verdict else { panic!("{ended:?}") };
+    let ReconcileResult::Conflict { message, .. } = &ended.result else { panic!("{ended:?}") };
     assert!(message.contains("made by \"user\"") && message.contains("Output::forced"), "{message}");
     assert_eq!(bench.map("a").unwrap()["data"], theirs["data"]);
     bench.delete();
@@ -238,18 +241,18 @@ fn two_parents_do_not_take_turns_with_one_output() {
     second["metadata"] = json!({ "name": "w2", "namespace": "default" });
     bench.send(widgets(Verb::Create).with_body(second));
     let ended = bench.local.reconcile(&bench.controller, &ObjectRef::new("default", "w2")).unwrap();
-    let Verdict::Conflict { message, .. } = &ended.verdict else { panic!("{ended:?}") };
+    let ReconcileResult::Conflict { message, .. } = &ended.result else { panic!("{ended:?}") };
     assert!(message.contains("it belongs to Widget w;"), "{message}");
     assert_eq!(bench.map("a").unwrap()["metadata"]["ownerReferences"].as_array().unwrap().len(), 1);
 }
 
 #[test]
-fn done_but_look_again_does_not_release_the_finalizer() {
+fn done_and_requeue_does_not_release_the_finalizer() {
     let mut bench = Bench::new(json!({}));
     bench.reconcile();
-    bench.registry_answers(vec![json!("look again"), json!(true)]);
+    bench.registry_answers(vec![json!("requeue"), json!(true)]);
     bench.delete();
-    assert_eq!(bench.reconcile().verdict, Verdict::Done { requeue_after: Some(secs(9)) });
+    assert_eq!(bench.reconcile().result, ReconcileResult::Done { requeue_after: Some(secs(9)) });
     assert!(bench.widget().is_some());
     bench.reconcile();
     assert_eq!(bench.widget(), None);
@@ -274,13 +277,13 @@ fn suspended_means_hands_off_even_on_deletion() {
     bench.patch(
         json!({ "metadata": { "annotations": { "windlass.dev/suspend": "" } }, "spec": { "maps": ["b"] } }),
     );
-    assert_eq!(bench.reconcile().verdict, Verdict::Idle);
+    assert_eq!(bench.reconcile().result, ReconcileResult::Idle);
     assert_eq!(bench.condition("Suspended"), "True Annotated");
     assert!(bench.map("b").is_none() && bench.map("a").is_some());
     assert_eq!(bench.widget().unwrap()["status"]["observedGeneration"], 1);
 
     bench.delete();
-    assert_eq!(bench.reconcile().verdict, Verdict::Idle);
+    assert_eq!(bench.reconcile().result, ReconcileResult::Idle);
     assert!(bench.widget().is_some());
 
     bench.patch(json!({ "metadata": { "annotations": { "windlass.dev/suspend": null } } }));
@@ -312,7 +315,7 @@ fn the_finalizer_comes_first_and_goes_only_when_its_machine_is_done() {
     bench.registry_answers(vec![json!(false), json!(true)]);
     bench.delete();
     let waiting = bench.reconcile();
-    assert!(matches!(waiting.verdict, Verdict::Requeue { .. }), "{waiting:?}");
+    assert!(matches!(waiting.result, ReconcileResult::Requeue { .. }), "{waiting:?}");
     assert_eq!(bench.condition("Unregistered"), "False StillThere");
     assert_eq!(bench.condition("Ready"), "False StillThere");
     assert!(bench.widget().is_some());
@@ -351,7 +354,7 @@ fn what_only_the_inventory_knows_is_recorded_before_it_is_created() {
 fn a_parent_that_is_gone_is_no_error() {
     let mut bench = Bench::new(json!({}));
     bench.send(widgets(Verb::Delete).named(WIDGET));
-    assert_eq!(bench.reconcile().verdict, Verdict::Gone);
+    assert_eq!(bench.reconcile().result, ReconcileResult::Gone);
 }
 
 #[test]
@@ -360,9 +363,9 @@ fn a_changed_parent_makes_the_status_write_a_conflict() {
     let mut coroutine = bench.controller.reconcile(&ObjectRef::new("default", WIDGET), false);
     let mut cluster = bench.local.cluster.clone();
     let mut answers = Vec::new();
-    let verdict = loop {
+    let result = loop {
         match coroutine.resume(std::mem::take(&mut answers)) {
-            windlass::Step::End(ended) => break ended.verdict,
+            windlass::Step::End(ended) => break ended.result,
             windlass::Step::Bug(bug) => panic!("{bug}"),
             windlass::Step::Ask(asks) => {
                 for ask in asks {
@@ -387,5 +390,5 @@ fn a_changed_parent_makes_the_status_write_a_conflict() {
             }
         }
     };
-    assert!(matches!(verdict, Verdict::Conflict { .. }), "{verdict:?}");
+    assert!(matches!(result, ReconcileResult::Conflict { .. }), "{result:?}");
 }

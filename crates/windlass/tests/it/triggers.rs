@@ -1,4 +1,4 @@
-//! Whom a change concerns: selectors, predicates, metadata, and looking again.
+//! Which parents a change triggers: selectors, predicates, metadata, and resync.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot set up its world should panic")]
 
@@ -7,8 +7,8 @@ use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod};
 use serde_json::{Value, json};
 use windlass::model::{Cluster, Key};
 use windlass::{
-    Cause, Controller, Cx, Declaration, Machine, ObjectRef, Outcome, States, Trigger, Verdict, changed, done,
-    done_and_requeue_after, secs, watching, watching_metadata,
+    Cause, Controller, Cx, Declaration, Machine, ObjectRef, Outcome, ReconcileResult, States, Trigger,
+    changed, done, done_and_requeue_after, secs, watching, watching_metadata,
 };
 
 #[derive(States)]
@@ -59,7 +59,7 @@ fn network(pod: &Pod) -> Vec<ObjectRef> {
 }
 
 #[test]
-fn an_object_that_loses_its_label_is_told_once_more() {
+fn an_object_that_loses_its_label_triggers_once_more() {
     let controller = controller(|declaration| {
         declaration.watch(watching::<Pod>().labels("net,net!=secret").fields("spec.nodeName=node"), network);
     });
@@ -77,7 +77,7 @@ fn an_object_that_loses_its_label_is_told_once_more() {
 }
 
 #[test]
-fn predicates_see_both_sides_as_the_watch_tells_them() {
+fn predicates_see_both_sides_as_the_watch_selects_them() {
     let controller = controller(|declaration| {
         let moved = |before: Option<&Pod>, after: Option<&Pod>| before.map(network) != after.map(network);
         let both = |before: Option<&Pod>, after: Option<&Pod>| before.is_some() && after.is_some();
@@ -117,7 +117,7 @@ fn a_status_can_be_left_out_but_no_deletion() {
 }
 
 #[test]
-fn of_metadata_nothing_else_is_told() {
+fn a_metadata_watch_shows_nothing_else() {
     let controller = controller(|declaration| {
         let all = watching::<Pod>().labels("net");
         declaration.watch(all, |pod| {
@@ -135,9 +135,9 @@ fn of_metadata_nothing_else_is_told() {
     assert_eq!(triggered(&controller, None, Some(&one)), ["1", "all"]);
     let metadata =
         controller.declaration().watched().find(|watch| watch.metadata_only).expect("it is declared");
-    let told = metadata.tells(&one).expect("it is selected").into_owned();
-    assert_eq!(told["kind"], "PartialObjectMetadata");
-    assert_eq!((told.get("spec"), &told["metadata"]["name"]), (None, &json!("p")));
+    let observed = metadata.selected(&one).expect("it is selected").into_owned();
+    assert_eq!(observed["kind"], "PartialObjectMetadata");
+    assert_eq!((observed.get("spec"), &observed["metadata"]["name"]), (None, &json!("p")));
 }
 
 /// Triggers by a change of the parent itself.
@@ -170,28 +170,31 @@ fn a_parent_that_is_not_selected_is_left_alone() {
     let selective = controller(|declaration| {
         declaration.parents(watching::<Namespace>().labels("team=a")).output_anywhere::<ConfigMap>();
     });
-    assert_eq!(local.reconcile(&all, &default).unwrap().verdict, Verdict::Done { requeue_after: None });
-    assert_eq!(local.reconcile(&selective, &default).unwrap().verdict, Verdict::Idle);
+    assert_eq!(
+        local.reconcile(&all, &default).unwrap().result,
+        ReconcileResult::Done { requeue_after: None }
+    );
+    assert_eq!(local.reconcile(&selective, &default).unwrap().result, ReconcileResult::Idle);
     // It was read, and nothing else.
     assert_eq!(local.log.len(), 1);
 }
 
 #[test]
-fn every_parent_is_looked_at_again() {
+fn every_parent_is_requeued_by_resync() {
     let mut local = windlass::local::Local::new(Cluster::new());
     let often = controller(|declaration| {
         declaration.resync(secs(30));
     });
-    let verdict = local.reconcile(&often, &ObjectRef::new("", "default")).unwrap().verdict;
-    assert_eq!(verdict, Verdict::Done { requeue_after: Some(secs(30)) });
+    let result = local.reconcile(&often, &ObjectRef::new("", "default")).unwrap().result;
+    assert_eq!(result, ReconcileResult::Done { requeue_after: Some(secs(30)) });
     let soon = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "soon"}});
     let create = windlass::model::Request::new(
         windlass::model::Verb::Create,
         windlass::model::ResourceId::new("", "v1", "namespaces"),
     );
     local.cluster.request(&create.with_body(soon));
-    let verdict = local.reconcile(&often, &ObjectRef::new("", "soon")).unwrap().verdict;
-    assert_eq!(verdict, Verdict::Done { requeue_after: Some(secs(1)) });
+    let result = local.reconcile(&often, &ObjectRef::new("", "soon")).unwrap().result;
+    assert_eq!(result, ReconcileResult::Done { requeue_after: Some(secs(1)) });
 }
 
 #[test]

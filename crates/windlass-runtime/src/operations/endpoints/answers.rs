@@ -25,9 +25,9 @@ pub(super) fn answer<Body>(
     let verbose = request.uri().query().is_some_and(asks_for_all);
     match request.uri().path() {
         "/metrics" => text(StatusCode::OK, metrics::CONTENT_TYPE, metrics.text()),
-        "/readyz" => judge("readyz", &health.readiness(), verbose),
-        "/livez" => judge("livez", &health.liveness(), verbose),
-        "/healthz" => judge("healthz", &health.liveness(), verbose),
+        "/readyz" => report("readyz", &health.readiness(), verbose),
+        "/livez" => report("livez", &health.liveness(), verbose),
+        "/healthz" => report("healthz", &health.liveness(), verbose),
         path => {
             if let Some(document) = health.document(path) {
                 return text(StatusCode::OK, "application/json", document);
@@ -44,7 +44,7 @@ fn asks_for_all(query: &str) -> bool {
 }
 
 /// `ok`, or what is wrong; with all checks if they are asked for. The shape is that of kube-apiserver.
-fn judge(endpoint: &str, checks: &[Check], verbose: bool) -> Response<Full<Bytes>> {
+fn report(endpoint: &str, checks: &[Check], verbose: bool) -> Response<Full<Bytes>> {
     let fails = checks.iter().any(|check| check.problem.is_some());
     if !fails && !verbose {
         return text(StatusCode::OK, PLAIN, "ok".to_owned());
@@ -57,9 +57,9 @@ fn judge(endpoint: &str, checks: &[Check], verbose: bool) -> Response<Full<Bytes
             Some(problem) => lines += &format!("[-]{name} failed: {problem}\n"),
         }
     }
-    let (code, verdict) =
+    let (code, outcome) =
         if fails { (StatusCode::SERVICE_UNAVAILABLE, "failed") } else { (StatusCode::OK, "passed") };
-    text(code, PLAIN, format!("{lines}{endpoint} check {verdict}\n"))
+    text(code, PLAIN, format!("{lines}{endpoint} check {outcome}\n"))
 }
 
 fn text(code: StatusCode, content_type: &'static str, body: String) -> Response<Full<Bytes>> {

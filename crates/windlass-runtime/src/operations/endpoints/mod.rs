@@ -23,21 +23,21 @@ use tokio::time::{sleep, timeout};
 use super::metrics::Metrics;
 use answers::answer;
 
-/// So many connections may be open at a time: probes and a few who read metrics.
+/// Maximum number of open connections: probes and a few readers of metrics.
 const CONNECTIONS: usize = 64;
-/// So long may a client take to say what it wants.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Timeout of a client that sends nothing.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 /// When the system has no more file handles, accepting again at once would only fail again.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// So long may answers take when the process ends.
+/// Timeout of the last responses when the process ends.
 const LAST_ANSWERS: Duration = Duration::from_millis(500);
 
-/// What a process says about how it is. Asked anew for every request, so it should not take long.
+/// The health of a process. Called for every request, so it should not take long.
 pub trait Health: Send + Sync + 'static {
     /// What must be so for the process to be of use: its watches are synced, above all.
     fn readiness(&self) -> Vec<Check>;
 
-    /// What must be so for the process to go on at all. Where this fails, Kubernetes starts it anew.
+    /// What must hold for the process to go on at all. If it fails, Kubernetes restarts the process.
     fn liveness(&self) -> Vec<Check> {
         Vec::new()
     }
@@ -91,7 +91,7 @@ pub struct Endpoints {
 }
 
 impl Endpoints {
-    /// Where the endpoints are if nobody says otherwise: on this machine only, and on a port that is free.
+    /// The default address: a free port on the loopback interface.
     pub fn default_address() -> SocketAddr {
         SocketAddr::from(([127, 0, 0, 1], 0))
     }
@@ -133,7 +133,7 @@ struct Source {
 }
 
 async fn serve(listener: TcpListener, source: Arc<Source>, mut closing: watch::Receiver<bool>) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let permits = Arc::new(Semaphore::new(CONNECTIONS));
     let mut open = JoinSet::new();
     loop {
         let accepted = tokio::select! {
@@ -144,10 +144,10 @@ async fn serve(listener: TcpListener, source: Arc<Source>, mut closing: watch::R
         match accepted {
             Ok((stream, _)) => {
                 // One too many is closed at once: probes come again.
-                let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
+                let Ok(permit) = Arc::clone(&permits).try_acquire_owned() else { continue };
                 let (source, closing) = (Arc::clone(&source), closing.clone());
                 open.spawn(async move {
-                    let _place = place;
+                    let _permit = permit;
                     speak(stream, source, closing).await;
                 });
             }
@@ -165,8 +165,12 @@ async fn serve(listener: TcpListener, source: Arc<Source>, mut closing: watch::R
 /// Answers what comes over a connection, until it or the process ends.
 async fn speak(stream: TcpStream, source: Arc<Source>, mut closing: watch::Receiver<bool>) {
     let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE);
-    builder.http2().timer(TokioTimer::new()).keep_alive_interval(PATIENCE).keep_alive_timeout(PATIENCE);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(IDLE_TIMEOUT);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(IDLE_TIMEOUT)
+        .keep_alive_timeout(IDLE_TIMEOUT);
     let service = service_fn(move |request| {
         let response = answer(&request, &source.metrics, &*source.health);
         async move { Ok::<_, Infallible>(response) }
@@ -187,7 +191,7 @@ async fn speak(stream: TcpStream, source: Arc<Source>, mut closing: watch::Recei
 
 /// Waits until the endpoints are to be closed.
 async fn closed(closing: &mut watch::Receiver<bool>) {
-    // An error means that whoever could close them is gone. They then stay open, for nobody closed them.
+    // An error means that the sender was dropped. The endpoints then stay open, since they were not shut down.
     if closing.wait_for(|closing| *closing).await.is_err() {
         std::future::pending::<()>().await;
     }

@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::*;
 
-/// Is ready when it is told so.
+/// A health whose readiness the test sets.
 #[derive(Default)]
 struct Watches {
     synced: AtomicBool,

@@ -6,7 +6,7 @@
 //! through the core group, shows a series as "x5 over 3m" and the controller under "From", and a count is one small
 //! patch. The old words would do too, but new fields are only checked, and shown, for the new ones.
 
-mod ledger;
+mod aggregator;
 mod occurrence;
 #[cfg(test)]
 mod tests;
@@ -24,14 +24,14 @@ use windlass::Event;
 
 use super::clock;
 use super::perform::Perform;
-use ledger::Ledger;
+use aggregator::EventAggregator;
 pub use occurrence::Regarding;
 use occurrence::{Occurrence, Reporter};
 use write::perform_write;
 
-/// So many events may wait to be written; what comes then is dropped.
+/// Maximum number of events that wait to be written; further ones are dropped.
 const WAITING_MAX: usize = 1_000;
-/// So long may the last events take when the process ends.
+/// Timeout of the last events when the process ends.
 const LAST_WRITES: Duration = Duration::from_secs(2);
 
 /// Writes the events of a process.
@@ -52,7 +52,7 @@ pub struct Events {
 }
 
 impl Recorder {
-    /// Writes events through this API. `instance` tells processes apart: the name of the pod, or of the machine.
+    /// Writes events through this API. `instance` identifies the process: the name of the pod, or of the machine.
     pub fn start(api: Arc<dyn Perform>, instance: &str) -> Self {
         let (sender, receiver) = mpsc::channel(WAITING_MAX);
         let (closing, closed) = oneshot::channel();
@@ -88,9 +88,9 @@ impl Events {
         match self.sender.try_send(occurrence) {
             Ok(()) => self.full.store(false, Ordering::Relaxed),
             Err(TrySendError::Closed(_)) => {}
-            // Said once each time that it happens, since many follow.
+            // Logged once each time that the channel becomes full, since many follow.
             Err(TrySendError::Full(_)) if !self.full.swap(true, Ordering::Relaxed) => {
-                tracing::warn!("events come faster than the API takes them: some are dropped");
+                tracing::warn!("events dropped: they come faster than the API takes them");
             }
             Err(TrySendError::Full(_)) => {}
         }
@@ -103,17 +103,17 @@ async fn record(
     mut receiver: mpsc::Receiver<Occurrence>,
     mut closed: oneshot::Receiver<()>,
 ) {
-    let mut ledger = Ledger::default();
-    let mut is_told = false;
+    let mut aggregator = EventAggregator::default();
+    let mut is_closing = false;
     loop {
         let writes = tokio::select! {
             received = receiver.recv() => match received {
-                Some(occurrence) => ledger.observe(occurrence, Instant::now()).into_iter().collect(),
+                Some(occurrence) => aggregator.observe(occurrence, Instant::now()).into_iter().collect(),
                 None => break,
             },
-            () = wait_for(ledger.next_count()) => ledger.counts(Instant::now()),
-            asked = &mut closed, if !is_told => {
-                is_told = true;
+            () = wait_for(aggregator.next_count()) => aggregator.counts(Instant::now()),
+            asked = &mut closed, if !is_closing => {
+                is_closing = true;
                 // A recorder that was dropped and not shut down leaves its task to those who publish.
                 if asked.is_ok() {
                     receiver.close();
@@ -125,15 +125,15 @@ async fn record(
             perform_write(&*api, write).await;
         }
     }
-    for write in &ledger.last_counts() {
+    for write in &aggregator.last_counts() {
         perform_write(&*api, write).await;
     }
 }
 
-/// Waits for a moment, or for ever.
-async fn wait_for(moment: Option<Instant>) {
-    match moment {
-        Some(moment) => tokio::time::sleep_until(moment.into()).await,
+/// Waits until a time, or forever.
+async fn wait_for(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time.into()).await,
         None => std::future::pending().await,
     }
 }

@@ -1,4 +1,4 @@
-//! Something that happened to an object, and the Event that tells of it.
+//! Something that happened to an object, and the Event that reports it.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use windlass::model::{Timestamp, object};
 use windlass::{Event, KindInfo};
 
-/// What the API takes at the most, in bytes.
+/// Maximum lengths that the API accepts, in bytes.
 const NOTE_BYTES: usize = 1024;
 const WORD_BYTES: usize = 128;
 const NAME_BYTES: usize = 253;
@@ -44,7 +44,7 @@ impl Regarding {
     }
 }
 
-/// Who tells of events.
+/// Who reports events.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Reporter {
     controller: String,
@@ -68,7 +68,7 @@ pub(super) struct Occurrence {
 }
 
 impl Occurrence {
-    /// The Event that tells of it, named after the object and the moment.
+    /// The Event that reports it, named after the object and the time.
     pub(super) fn to_event(&self) -> Value {
         let Occurrence { regarding, reporter, event, at } = self;
         let suffix = format!(".{:x}", at.unix_micros());
@@ -102,7 +102,7 @@ fn word(text: &str, otherwise: &str) -> String {
     cut(if text.is_empty() { otherwise } else { text }, WORD_BYTES)
 }
 
-/// A text cut to so many bytes, between characters, with a mark where something is missing.
+/// A text cut to this number of bytes, between characters, with a mark where something is missing.
 fn cut(text: &str, bytes: usize) -> String {
     const MARK: &str = "...";
     if text.len() <= bytes {

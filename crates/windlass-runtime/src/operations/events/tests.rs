@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use windlass::model::{Reason, Request, ResourceId, Response, Status, Timestamp, Verb, object};
 use windlass::{KindInfo, ObjectRef};
 
-use super::ledger::Write;
+use super::aggregator::Write;
 use super::*;
 use crate::operations::test_server::TestServer;
 
@@ -32,19 +32,19 @@ fn occurrence(name: &str, event: Event, second: i64) -> Occurrence {
     }
 }
 
-/// What a ledger writes for events that come at these seconds, in words.
-fn told(occurrences: &[(u64, &str, &str)]) -> Vec<String> {
-    let (mut ledger, start) = (Ledger::default(), Instant::now());
+/// What an aggregator writes for events that come at these seconds, in words.
+fn aggregated(occurrences: &[(u64, &str, &str)]) -> Vec<String> {
+    let (mut aggregator, start) = (EventAggregator::default(), Instant::now());
     let mut writes = Vec::new();
     for (second, name, message) in occurrences {
         let now = start + Duration::from_secs(*second);
-        while let Some(due) = ledger.next_count().filter(|due| *due <= now) {
-            writes.extend(ledger.counts(due));
+        while let Some(due) = aggregator.next_count().filter(|due| *due <= now) {
+            writes.extend(aggregator.counts(due));
         }
         let event = Event::normal("Made", *message);
-        writes.extend(ledger.observe(occurrence(name, event, 1_000 + *second as i64), now));
+        writes.extend(aggregator.observe(occurrence(name, event, 1_000 + *second as i64), now));
     }
-    writes.extend(ledger.last_counts());
+    writes.extend(aggregator.last_counts());
     writes.iter().map(in_words).collect()
 }
 
@@ -62,13 +62,13 @@ fn in_words(write: &Write) -> String {
 fn what_repeats_is_counted_now_and_then() {
     let all = [(0, "a", "x"), (1, "a", "x"), (2, "a", "x"), (3, "a", "x"), (20, "a", "x"), (21, "a", "x")];
     // The second time at once, and then at most every ten seconds; at the end what is left.
-    assert_eq!(told(&all), ["a x", "a x x2 at 1", "a x x4 at 3", "a x x5 at 20", "a x x6 at 21"]);
+    assert_eq!(aggregated(&all), ["a x", "a x x2 at 1", "a x x4 at 3", "a x x5 at 20", "a x x6 at 21"]);
 }
 
 #[test]
 fn different_objects_and_messages_are_different_events() {
     let all = [(0, "a", "x"), (0, "b", "x"), (0, "a", "y")];
-    assert_eq!(told(&all), ["a x", "b x", "a y"]);
+    assert_eq!(aggregated(&all), ["a x", "b x", "a y"]);
 }
 
 #[test]
@@ -77,26 +77,29 @@ fn an_object_with_too_many_events_is_held_back_and_others_are_not() {
     let mut all: Vec<(u64, &str, &str)> = messages.iter().map(|message| (0, "a", message.as_str())).collect();
     all.push((0, "b", "x"));
     all.push((0, "a", "0"));
-    let told = told(&all);
-    assert_eq!(told.iter().filter(|line| line.starts_with("a ")).count(), 26, "25, and one that is counted");
-    assert!(told.contains(&"b x".to_owned()) && told.contains(&"a 0 x2 at 0".to_owned()));
+    let lines = aggregated(&all);
+    assert_eq!(lines.iter().filter(|line| line.starts_with("a ")).count(), 26, "25, and one that is counted");
+    assert!(lines.contains(&"b x".to_owned()) && lines.contains(&"a 0 x2 at 0".to_owned()));
 }
 
 #[test]
 fn after_a_quiet_time_an_event_is_new_again() {
-    assert_eq!(told(&[(0, "a", "x"), (1, "a", "x"), (400, "a", "x")]), ["a x", "a x x2 at 1", "a x"]);
+    assert_eq!(aggregated(&[(0, "a", "x"), (1, "a", "x"), (400, "a", "x")]), ["a x", "a x x2 at 1", "a x"]);
 }
 
 #[test]
 fn memory_is_bounded() {
-    let (mut ledger, now) = (Ledger::default(), Instant::now());
+    let (mut aggregator, now) = (EventAggregator::default(), Instant::now());
     for number in 0..5_000 {
         let occurrence = occurrence(&number.to_string(), Event::normal("Made", "x"), 0);
-        assert!(ledger.observe(occurrence, now).is_some(), "what is not remembered is told all the same");
+        assert!(
+            aggregator.observe(occurrence, now).is_some(),
+            "an event of an object that is not remembered is written"
+        );
     }
-    let again = ledger.observe(occurrence("0", Event::normal("Made", "x"), 1), now);
+    let again = aggregator.observe(occurrence("0", Event::normal("Made", "x"), 1), now);
     assert!(matches!(again, Some(Write::Count { count: 2, .. })));
-    let unknown = ledger.observe(occurrence("4999", Event::normal("Made", "x"), 1), now);
+    let unknown = aggregator.observe(occurrence("4999", Event::normal("Made", "x"), 1), now);
     assert!(matches!(unknown, Some(Write::Create(_))));
 }
 
@@ -151,7 +154,7 @@ async fn long_texts_and_names_and_objects_without_a_namespace_are_accepted() {
 }
 
 #[tokio::test]
-async fn an_event_that_expired_is_told_anew_with_its_count() {
+async fn an_expired_event_is_created_again_with_its_count() {
     let server = TestServer::start().await;
     let first = Arc::new(occurrence("a", Event::normal("Made", "x"), 5).to_event());
     let write = Write::Count { event: first, count: 7, last: Timestamp::from_unix_seconds(9) };

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 use windlass::model::{PatchKind, Request, ResourceId, Response, Verb, object};
 
-use super::ledger::Write;
+use super::aggregator::Write;
 use crate::operations::perform::Perform;
 
-/// So often an event is tried; between two tries there is a pause.
+/// Maximum number of attempts to write an event; there is a pause between two attempts.
 const TRIES: u32 = 3;
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -24,7 +24,7 @@ pub(super) async fn perform_write(api: &dyn Perform, write: &Write) {
                 Write::Create(event) | Write::Count { event, .. } => event,
             };
             let (reason, about) = (&event["reason"], &event["regarding"]["name"]);
-            tracing::warn!(%reason, %about, error = %failure.message, "an event cannot be written");
+            tracing::warn!(%reason, %about, error = %failure.message, "event cannot be written");
             return;
         }
         sleep(PAUSE * attempt).await;
@@ -38,7 +38,7 @@ async fn try_once(api: &dyn Perform, write: &Write) -> Response {
             let series = json!({ "count": count, "lastObservedTime": last.to_micro_string() });
             let patch = request(Verb::Patch(PatchKind::Merge), event).named(object::name(event));
             let response = api.perform(&patch.with_body(json!({ "series": series }))).await;
-            // The API server deletes events after an hour; what comes again is then told anew.
+            // The API server deletes events after an hour; one that repeats is then created again.
             if response.code != 404 {
                 return response;
             }

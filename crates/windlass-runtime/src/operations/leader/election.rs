@@ -42,7 +42,7 @@ pub(super) enum Ask {
 pub(super) enum Next {
     /// Ask this, and say what was answered.
     Ask(Ask),
-    /// Nothing before this moment.
+    /// Nothing before this time.
     WaitUntil(Instant),
 }
 
@@ -53,7 +53,7 @@ pub(super) enum Answer {
     Lease(Lease),
     /// There is no lease.
     Missing,
-    /// Somebody else was faster: it was not written.
+    /// Another candidate was faster: it was not written.
     Refused,
     /// Nothing is known, not even whether it was written.
     Unknown,
@@ -82,7 +82,7 @@ impl Election {
         self.leads_until
     }
 
-    /// Who holds the lease, as far as is known; the empty text is nobody.
+    /// The last known holder of the lease; empty if it is free.
     pub(super) fn holder(&self) -> Option<&str> {
         self.seen.as_ref().map(|(lease, _)| lease.holder.as_str())
     }
@@ -128,16 +128,16 @@ impl Election {
     }
 
     fn see(&mut self, lease: Lease, now: Instant) {
-        let is_news = self.seen.as_ref().is_none_or(|(seen, _)| seen.version != lease.version);
-        if is_news {
+        let is_new = self.seen.as_ref().is_none_or(|(seen, _)| seen.version != lease.version);
+        if is_new {
             self.seen = Some((lease, now));
         }
     }
 
-    /// After a look at the lease, which may have been deleted: take it, make it, or look again later.
+    /// After reading the lease, which may have been deleted: take it, create it, or read it again later.
     fn decide(&mut self, is_there: bool, now: Instant) {
         let may_hold = self.seen.as_ref().is_none_or(|(lease, since)| {
-            // Whoever held a lease that was deleted may not know yet, so its time has to pass all the same.
+            // The holder of a lease that was deleted may not know it yet, so its time must still pass.
             let is_over = lease.holder.is_empty() || now >= *since + lease.duration;
             lease.holder == self.identity || is_over
         });

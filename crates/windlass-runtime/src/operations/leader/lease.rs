@@ -12,7 +12,7 @@ use super::settings::LeaderSettings;
 /// A version of the Lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Lease {
-    /// Empty if nobody holds it.
+    /// Empty if the lease is free.
     pub(super) holder: String,
     /// For how long it is held after it was last seen to change.
     pub(super) duration: Duration,

@@ -1,8 +1,8 @@
 //! Leader election: of several processes with the same lease, one acts.
 //!
-//! Start with [`Leadership::start`]. The protocol is pure and stands in `election.rs`; this file only sends what it
-//! asks for, and waits. A request that a leader sent before its time was over may still arrive later: an election
-//! cannot prevent that, but every write of a controller carries what it was decided on.
+//! Start with [`Leadership::start`]. The protocol is pure and is in `election.rs`; this file only sends what it asks
+//! for, and waits. A request that a leader sent before its lease was over may still arrive later: an election cannot
+//! prevent that, but every write of a controller carries the version that it was decided on.
 
 mod election;
 mod lease;
@@ -31,11 +31,11 @@ pub struct Leadership {
     task: JoinHandle<()>,
 }
 
-/// Tells whether this process leads. Cloning shares it.
+/// Whether this process leads. Clones share it.
 #[derive(Clone)]
 pub struct Leading(watch::Receiver<State>);
 
-/// What the election says of itself.
+/// The state of the election.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct State {
     leads_until: Option<Instant>,
@@ -43,12 +43,12 @@ struct State {
 }
 
 impl Leading {
-    /// Whether this process may act as the leader at this moment.
+    /// Whether this process may act as the leader now.
     pub fn now(&self) -> bool {
         self.0.borrow().leads_until.is_some_and(|until| now() < until)
     }
 
-    /// Who holds the lease, as far as is known.
+    /// The last known holder of the lease.
     pub fn holder(&self) -> String {
         self.0.borrow().holder.clone()
     }
@@ -84,7 +84,7 @@ impl Leading {
     }
 
     async fn changed(&mut self) {
-        // Whoever would tell is gone: nothing changes any more.
+        // The sender is gone: nothing changes any more.
         if self.0.changed().await.is_err() {
             std::future::pending::<()>().await;
         }
@@ -126,12 +126,12 @@ impl Leadership {
         Ok(Leadership { state, ending, task })
     }
 
-    /// For whoever acts only as the leader.
+    /// For what must act only as the leader.
     pub fn leading(&self) -> Leading {
         Leading(self.state.clone())
     }
 
-    /// Stops, and gives the lease back so that another need not wait for its end.
+    /// Stops, and releases the lease so that another process need not wait for its end.
     ///
     /// What acts as the leader must have ended before this is called.
     pub async fn shutdown(self) {
@@ -163,7 +163,7 @@ impl Candidate {
         loop {
             match election.next(now()) {
                 Next::Ask(ask) => {
-                    let answer = self.perform(&ask, self.patience(election)).await;
+                    let answer = self.perform(&ask, self.request_timeout(election)).await;
                     election.answered(answer, now());
                 }
                 Next::WaitUntil(until) => {
@@ -175,32 +175,32 @@ impl Candidate {
                     tokio::time::sleep(pause).await;
                 }
             }
-            self.tell(election);
+            self.publish(election);
         }
     }
 
     /// How long to wait for an answer: a leader has to know before its time is over.
-    fn patience(&self, election: &Election) -> Duration {
+    fn request_timeout(&self, election: &Election) -> Duration {
         let left = election.leads_until().map(|until| until.saturating_duration_since(now()));
         left.filter(|left| !left.is_zero()).unwrap_or(self.settings.timing.renew_deadline)
     }
 
-    async fn perform(&self, ask: &Ask, patience: Duration) -> Answer {
+    async fn perform(&self, ask: &Ask, request_timeout: Duration) -> Answer {
         let request = lease::request(&self.settings, ask, clock::now());
-        let Ok(response) = timeout(patience, self.api.perform(&request)).await else {
-            tracing::warn!(lease = self.settings.name, "the API did not answer in time about the lease");
+        let Ok(response) = timeout(request_timeout, self.api.perform(&request)).await else {
+            tracing::warn!(lease = self.settings.name, "lease request timed out");
             return Answer::Unknown;
         };
         let answer = lease::answer(ask, &response);
         if let (Answer::Unknown, Some(failure)) = (&answer, response.failure()) {
             let error = &failure.message;
-            tracing::warn!(lease = self.settings.name, %error, "the lease cannot be read or written");
+            tracing::warn!(lease = self.settings.name, %error, "lease cannot be read or written");
         }
         answer
     }
 
-    /// Says what changed to those who wait for it.
-    fn tell(&self, election: &Election) {
+    /// Publishes the state of the election if it has changed.
+    fn publish(&self, election: &Election) {
         let leads = election.leads(now());
         let state = State {
             leads_until: election.leads_until().filter(|_| leads),
@@ -209,31 +209,32 @@ impl Candidate {
         let led = self.state.borrow().leads_until.is_some();
         if led != leads {
             let (lease, identity) = (&self.settings.name, &self.settings.identity);
-            tracing::info!(lease, identity, leads, holder = state.holder, "leadership changed");
+            let message = if leads { "became leader" } else { "stopped leading" };
+            tracing::info!(lease, identity, holder = state.holder, "{message}");
             self.metrics.set_leading(lease, leads);
         }
         self.state.send_if_modified(|known| {
-            let is_news = *known != state;
+            let changed = *known != state;
             *known = state;
-            is_news
+            changed
         });
     }
 
-    /// Frees the lease, if this process holds it. What was being asked when the end came may have changed it, so it
-    /// is looked at once more.
+    /// Releases the lease, if this process holds it. A request that was pending at the end may have changed it, so it is
+    /// read once more.
     async fn give_back(&self, election: &mut Election) {
         election.resign();
-        self.tell(election);
-        let patience = self.settings.timing.retry_period;
-        let Answer::Lease(lease) = self.perform(&Ask::Read, patience).await else { return };
+        self.publish(election);
+        let request_timeout = self.settings.timing.retry_period;
+        let Answer::Lease(lease) = self.perform(&Ask::Read, request_timeout).await else { return };
         if lease.holder != self.settings.identity {
             return;
         }
         let request = lease::release(&self.settings, &lease, clock::now());
-        let released = timeout(patience, self.api.perform(&request)).await;
+        let released = timeout(request_timeout, self.api.perform(&request)).await;
         if !released.is_ok_and(|response| response.failure().is_none()) {
             let lease = &self.settings.name;
-            tracing::warn!(lease, "the lease was not given back: another leads when it is over");
+            tracing::warn!(lease, "lease was not released: another process leads when it is over");
         }
     }
 
@@ -245,7 +246,7 @@ impl Candidate {
     }
 }
 
-/// The time that runs on whatever the clock on the wall does.
+/// The monotonic time.
 fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }

@@ -1,28 +1,28 @@
-//! Where the lease is, who this process is, and how long everything takes.
+//! Settings of the leader election: the lease, the identity of this process, and the timing.
 
 use std::time::Duration;
 
-/// How one of several processes becomes the leader.
+/// Settings of the leader election.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeaderSettings {
     /// The namespace of the lease.
     pub namespace: String,
     /// The name of the lease. Processes with the same one elect one of them.
     pub name: String,
-    /// Names this process, and no other that runs at the same time.
+    /// The identity of this process; no other process that runs at the same time may have it.
     pub identity: String,
-    /// How long everything takes.
+    /// The timing.
     pub timing: Timing,
 }
 
-/// How long everything takes. The default is that of client-go.
+/// Timing of the leader election. The defaults are those of client-go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// Others take a lease that they have seen unchanged for so long.
+    /// How long others must see a lease unchanged before they take it. Default: 15 s.
     pub lease_duration: Duration,
-    /// A leader that cannot renew its lease for so long stops.
+    /// A leader that cannot renew its lease for this long stops leading. Default: 10 s.
     pub renew_deadline: Duration,
-    /// Between two attempts.
+    /// Time between two attempts to acquire or renew the lease. Default: 2 s.
     pub retry_period: Duration,
 }
 
@@ -65,7 +65,7 @@ pub enum SettingsError {
         /// The lease duration.
         lease: Duration,
     },
-    /// Nobody could tell who holds the lease.
+    /// The lease would not show its holder.
     #[error(
         "the leader's identity is empty: use the name of the pod or of the machine, with something random"
     )]

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use prometheus_client::metrics::gauge::Gauge;
 use serde_json::Value;
-use windlass::Cause;
+use windlass::{Cause, ReconcileResult};
 
 use super::Families;
 use super::labels::{CauseLabels, ConditionLabels, ControllerLabel, QueueLabels, ResultLabels, StateLabels};
-use crate::queue::{Due, Finished, QueueCounts, Work};
+use crate::queue::{Due, QueueCounts, Work};
 
 /// What one controller counts. Cloning shares it.
 #[derive(Clone)]
@@ -51,7 +51,7 @@ impl ControllerMetrics {
         metrics
     }
 
-    /// Says how to count the controller's queue. It is called whenever somebody reads the metrics.
+    /// Sets how to count the controller's queue. It is called whenever the metrics are read.
     pub fn set_queue(&self, count: impl Fn() -> QueueCounts + Send + Sync + 'static) {
         self.families.queues.add(&self.name, Box::new(count));
     }
@@ -81,19 +81,23 @@ impl ControllerMetrics {
     }
 
     /// Counts how a reconcile ended, and how long it took.
-    pub fn finished(&self, finished: Finished, took: Duration) {
+    pub fn finished(&self, result: &ReconcileResult, took: Duration) {
         let (label, families) = (self.label(), &self.families);
-        let result = match finished {
-            Finished::Failed | Finished::Terminal => "error",
-            Finished::Conflict => "requeue",
-            Finished::Requeue { .. } | Finished::Done { requeue_after: Some(_) } => "requeue_after",
-            Finished::Done { requeue_after: None } | Finished::Gone => "success",
+        let word = match result {
+            ReconcileResult::Failed { .. } | ReconcileResult::Terminal { .. } => "error",
+            ReconcileResult::Conflict { .. } => "requeue",
+            ReconcileResult::Requeue { .. } | ReconcileResult::Done { requeue_after: Some(_) } => {
+                "requeue_after"
+            }
+            ReconcileResult::Done { requeue_after: None } | ReconcileResult::Gone | ReconcileResult::Idle => {
+                "success"
+            }
         };
-        families.reconciles.get_or_create(&self.result(result)).inc();
-        if result == "error" {
+        families.reconciles.get_or_create(&self.result(word)).inc();
+        if word == "error" {
             families.errors.get_or_create(&label).inc();
         }
-        if finished == Finished::Terminal {
+        if matches!(result, ReconcileResult::Terminal { .. }) {
             families.terminal_errors.get_or_create(&label).inc();
         }
         families.reconcile_seconds.get_or_create(&label).observe(took.as_secs_f64());
@@ -118,7 +122,7 @@ impl ControllerMetrics {
 
     /// Counts the conditions of a parent that came, changed or went, from what it was and what it is.
     ///
-    /// The counts are right if this is told of every change that a watch shows, and of each once.
+    /// The counts are right if this is called once for every change that a watch shows.
     pub fn parent_changed(&self, before: Option<&Value>, after: Option<&Value>) {
         for (parent, step) in [(before, -1), (after, 1)] {
             let conditions = parent.and_then(|parent| parent["status"]["conditions"].as_array());

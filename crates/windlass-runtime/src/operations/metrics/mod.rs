@@ -76,8 +76,8 @@ impl Metrics {
         Metrics::default()
     }
 
-    /// What one controller counts. Its series are there from the start, at zero, so that a dashboard can tell "none"
-    /// from "not running".
+    /// The metrics of one controller. Its series exist from the start, at zero, so that a dashboard can distinguish
+    /// "none" from "not running".
     pub fn controller(&self, name: &str) -> ControllerMetrics {
         ControllerMetrics::new(self.families.clone(), name)
     }
@@ -96,7 +96,7 @@ impl Metrics {
         self.families.leading.get_or_create(&LeaseLabel { name: lease.to_owned() }).set(i64::from(leads));
     }
 
-    /// Adds what somebody else counts.
+    /// Registers further metrics.
     pub fn register(&self, add: impl FnOnce(&mut Registry)) {
         add(&mut self.registry.write().unwrap_or_else(PoisonError::into_inner));
     }

@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use windlass::{Cause, ObjectRef};
+use windlass::{Cause, ObjectRef, ReconcileResult};
 
 use super::Metrics;
-use crate::queue::{Finished, Next, Priority, Queue, QueueSettings, Reason};
+use crate::queue::{Next, Priority, Queue, QueueSettings, Reason, Requeue};
 
 /// The lines of the text that begin so, without that.
 fn series(metrics: &Metrics, name: &str) -> Vec<String> {
@@ -44,18 +44,18 @@ fn a_controller_is_there_from_the_start() {
 }
 
 #[test]
-fn endings_are_told_apart() {
+fn results_are_counted_separately() {
     let metrics = Metrics::new();
     let pair = metrics.controller("pair");
     let after = Duration::from_secs(1);
     for (finished, result, errors, terminal) in [
-        (Finished::Done { requeue_after: None }, "success", 0, 0),
-        (Finished::Gone, "success", 0, 0),
-        (Finished::Done { requeue_after: Some(after) }, "requeue_after", 0, 0),
-        (Finished::Requeue { after }, "requeue_after", 0, 0),
-        (Finished::Conflict, "requeue", 0, 0),
-        (Finished::Failed, "error", 1, 0),
-        (Finished::Terminal, "error", 1, 1),
+        (ReconcileResult::Done { requeue_after: None }, "success", 0, 0),
+        (ReconcileResult::Gone, "success", 0, 0),
+        (ReconcileResult::Done { requeue_after: Some(after) }, "requeue_after", 0, 0),
+        (ReconcileResult::Requeue { after, reason: String::new() }, "requeue_after", 0, 0),
+        (ReconcileResult::Conflict { reason: String::new(), message: String::new() }, "requeue", 0, 0),
+        (ReconcileResult::Failed { reason: String::new(), message: String::new() }, "error", 1, 0),
+        (ReconcileResult::Terminal { reason: String::new(), message: String::new() }, "error", 1, 1),
     ] {
         let value = |name: &str, label: &str| -> i32 {
             let all = series(&metrics, name);
@@ -73,7 +73,7 @@ fn endings_are_told_apart() {
             ]
         };
         let before = now();
-        pair.finished(finished, Duration::from_millis(20));
+        pair.finished(&finished, Duration::from_millis(20));
         let steps: Vec<i32> = now().iter().zip(before).map(|(now, before)| now - before).collect();
         assert_eq!(steps, [1, errors, terminal], "{finished:?}");
     }
@@ -93,12 +93,16 @@ fn a_queue_is_counted_when_it_is_asked_for() {
     let queue = Arc::new(Mutex::new(Queue::new(QueueSettings::default())));
     let start = Instant::now();
     let counted = queue.clone();
-    pair.set_queue(move || counted.lock().expect("nobody panics").counts(start + Duration::from_secs(2)));
+    pair.set_queue(move || {
+        counted.lock().expect("lock is not poisoned").counts(start + Duration::from_secs(2))
+    });
     for (name, priority) in [("a", Priority::Live), ("b", Priority::Live), ("c", Priority::Background)] {
         let reason = Reason { cause: Cause::Output, what: "x".to_owned(), priority, spec_changed: false };
-        queue.lock().expect("nobody panics").add(ObjectRef::new("", name), reason, start);
+        queue.lock().expect("lock is not poisoned").add(ObjectRef::new("", name), reason, start);
     }
-    let Next::Take(work) = queue.lock().expect("nobody panics").next(start) else { panic!("it is due") };
+    let Next::Take(work) = queue.lock().expect("lock is not poisoned").next(start) else {
+        panic!("it is due")
+    };
     let running = pair.started(&work);
     let one = |value: &str| vec![format!("{{name=\"pair\",controller=\"pair\"}} {value}")];
     assert_eq!(
@@ -115,7 +119,7 @@ fn a_queue_is_counted_when_it_is_asked_for() {
     assert_eq!(series(&metrics, "controller_runtime_active_workers"), ["{controller=\"pair\"} 1"]);
     assert_eq!(series(&metrics, "windlass_trigger_total"), ["{controller=\"pair\",cause=\"output\"} 1"]);
     drop(running);
-    queue.lock().expect("nobody panics").finished(&work.key, Finished::Failed, start);
+    queue.lock().expect("lock is not poisoned").finished(&work.key, Requeue::WithBackoff, start);
     assert_eq!(series(&metrics, "controller_runtime_active_workers"), ["{controller=\"pair\"} 0"]);
     assert_eq!(series(&metrics, "workqueue_retries_total"), one("1"));
     assert_eq!(series(&metrics, "windlass_queue_delayed"), one("1.0"));

@@ -39,7 +39,7 @@ impl Degraded {
                 tracing::warn!(controller, "{problem}");
             }
             if problems.is_empty() && !before.is_empty() {
-                tracing::info!(controller, "nothing is missing any more");
+                tracing::info!(controller, "preflight passed");
             }
         }
         complete

@@ -19,7 +19,7 @@ use windlass::{Controller, KindInfo};
 use super::perform::Perform;
 pub(crate) use degraded::Degraded;
 
-/// So many questions are asked at a time.
+/// Maximum number of concurrent requests.
 const AT_ONCE: usize = 8;
 
 /// Something that a controller needs and the cluster does not give.
@@ -95,7 +95,7 @@ pub async fn preflight(api: &dyn Perform, controllers: &[Controller], scope: &Sc
     for (resource, kind) in &kinds {
         let group = (resource.group.as_str(), resource.version.as_str());
         if let Some(found) = discovered.get(&group) {
-            problems.extend(judge_resource(resource, kind, found));
+            problems.extend(check_resource(resource, kind, found));
         }
     }
     let needed = permissions(controllers, scope);
@@ -156,7 +156,7 @@ fn texts(list: &Value, field: &str) -> Vec<String> {
     items.filter_map(|item| item[field].as_str()).map(str::to_owned).collect()
 }
 
-fn judge_resource(resource: &ResourceId, needed: &Needed, found: &Discovered) -> Option<Problem> {
+fn check_resource(resource: &ResourceId, needed: &Needed, found: &Discovered) -> Option<Problem> {
     let not_served = |served: &[String]| Problem::NotServed {
         resource: resource.clone(),
         kind: needed.kind.kind.clone(),

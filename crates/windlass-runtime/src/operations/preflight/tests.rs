@@ -7,8 +7,8 @@ use windlass::model::PatchKind;
 use windlass::model::authorization::Rule;
 use windlass::permissions::{Verb as Right, roles};
 use windlass::{
-    Answer, Ask, Cx, Declaration, Ended, Finalizer, Kind, Machine, ObjectRef, Outcome, States, Step, Verdict,
-    done, fail, to_value,
+    Answer, Ask, Cx, Declaration, Finalizer, Kind, Machine, ObjectRef, Outcome, ReconcileResult, Reconciled,
+    States, Step, done, fail, to_value,
 };
 
 use super::*;
@@ -71,17 +71,17 @@ async fn grant(server: &TestServer, namespace: Option<&str>, name: &str, rules: 
         Some(_) => ("Role", "roles"),
         None => ("ClusterRole", "clusterroles"),
     };
-    let (group, place) = ("rbac.authorization.k8s.io", namespace.unwrap_or_default());
+    let (group, role_namespace) = ("rbac.authorization.k8s.io", namespace.unwrap_or_default());
     let rules: Vec<Value> = rules.iter().map(Rule::to_value).collect();
     let role = json!({ "metadata": { "name": name }, "rules": rules });
-    server.create(ResourceId::new(group, "v1", plural), place, role).await;
+    server.create(ResourceId::new(group, "v1", plural), role_namespace, role).await;
     let binding = json!({
         "metadata": { "name": name },
         "roleRef": { "apiGroup": group, "kind": kind, "name": name },
         "subjects": [{ "apiGroup": group, "kind": "User", "name": USER }],
     });
     let bindings = format!("{}bindings", plural.trim_end_matches('s'));
-    server.create(ResourceId::new(group, "v1", &bindings), place, binding).await;
+    server.create(ResourceId::new(group, "v1", &bindings), role_namespace, binding).await;
 }
 
 /// A server with roles, with the CRD of pairs or without.
@@ -116,7 +116,7 @@ async fn the_roles_of_a_controller_satisfy_its_preflight() {
 }
 
 #[tokio::test]
-async fn each_permission_that_is_missing_is_told() {
+async fn reports_each_missing_permission() {
     let server = serve_with(true).await;
     let controllers = [Controller::new(Everything)];
     let needed = permissions(&controllers, &Scope::default());
@@ -210,7 +210,7 @@ async fn the_roles_suffice_for_what_is_declared_beyond_outputs_and_for_no_more()
     let without_delete: Vec<_> =
         needed.iter().filter(|permission| permission.verb != "delete").cloned().collect();
     grant_all(&server, &without_delete).await;
-    let Verdict::Failed { message, .. } = drive(&*api, &controller, &target).await.verdict else {
+    let ReconcileResult::Failed { message, .. } = drive(&*api, &controller, &target).await.result else {
         panic!("it may not delete secrets");
     };
     assert!(message.contains("cannot delete resource \"secrets\""), "{message}");
@@ -219,7 +219,10 @@ async fn the_roles_suffice_for_what_is_declared_beyond_outputs_and_for_no_more()
     for (namespace, rules) in roles(&needed) {
         grant(&server, namespace.as_deref(), "all", &rules).await;
     }
-    assert_eq!(drive(&*api, &controller, &target).await.verdict, Verdict::Done { requeue_after: None });
+    assert_eq!(
+        drive(&*api, &controller, &target).await.result,
+        ReconcileResult::Done { requeue_after: None }
+    );
     assert_eq!(server.list(secrets).await, Vec::<Value>::new());
     server.shutdown().await;
 }
@@ -240,7 +243,7 @@ async fn a_process_that_is_confined_needs_no_more_than_its_namespaces() {
 }
 
 #[tokio::test]
-async fn a_crd_that_is_missing_is_told_with_what_to_do() {
+async fn reports_a_missing_crd_and_what_to_do() {
     let server = serve_with(false).await;
     let controllers = [Controller::new(TwoConfigMaps)];
     grant_all(&server, &permissions(&controllers, &Scope::default())).await;
@@ -264,21 +267,21 @@ async fn with_changed_crd(change: impl FnOnce(&mut Value)) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_crd_of_another_version_is_told() {
+async fn reports_a_crd_of_another_version() {
     let expected = "the cluster has no pairs example.windlass.dev/v1: it serves v2 of that group, so apply the \
                     CustomResourceDefinition of Pair that has v1";
     assert_eq!(with_changed_crd(|version| version["name"] = "v2".into()).await, [expected]);
 }
 
 #[tokio::test]
-async fn a_crd_without_status_is_told() {
+async fn reports_a_crd_without_status() {
     let expected = "pairs.example.windlass.dev has no status subresource: add `subresources: { status: {} }` to \
                     version v1 of its CustomResourceDefinition";
     assert_eq!(with_changed_crd(|version| drop(version["subresources"].take())).await, [expected]);
 }
 
 #[tokio::test]
-async fn an_api_that_does_not_answer_is_told_and_not_taken_for_a_refusal() {
+async fn an_api_that_does_not_answer_is_reported_as_unknown() {
     let server = TestServer::start().await;
     let api = server.admin.clone();
     server.shutdown().await;
@@ -289,7 +292,7 @@ async fn an_api_that_does_not_answer_is_told_and_not_taken_for_a_refusal() {
 }
 
 /// Runs a reconcile to its end, request by request.
-async fn drive(api: &dyn Perform, controller: &Controller, target: &ObjectRef) -> Ended {
+async fn drive(api: &dyn Perform, controller: &Controller, target: &ObjectRef) -> Reconciled {
     let mut coroutine = controller.reconcile(target, true);
     let mut answers = Vec::new();
     loop {
@@ -302,7 +305,7 @@ async fn drive(api: &dyn Perform, controller: &Controller, target: &ObjectRef) -
                         Ask::Api { request, .. } => Answer::Api(api.perform(request).await),
                         Ask::Now => Answer::Now(clock::now()),
                         Ask::Random { .. } => unreachable!("the controllers of this test draw nothing"),
-                        Ask::Call { .. } => panic!("nobody calls a service here"),
+                        Ask::Call { .. } => panic!("no service is called here"),
                     });
                 }
             }
@@ -317,15 +320,15 @@ async fn the_roles_suffice_for_a_life_from_creation_to_deletion() {
     grant_all(&server, &permissions(std::slice::from_ref(&controller), &Scope::default())).await;
     let api = server.user(USER);
     let target = ObjectRef::new("default", "a");
-    let done = Verdict::Done { requeue_after: None };
+    let done = ReconcileResult::Done { requeue_after: None };
     // It does not exist, so it is made; then its outputs; then one of them is pruned; then all goes.
-    assert_eq!(drive(&*api, &controller, &target).await.verdict, done);
+    assert_eq!(drive(&*api, &controller, &target).await.result, done);
     let mut changed = to_value(&pair("a")).expect("a pair is an object");
     changed["spec"]["value"] = "x".into();
     let pairs = controller.declaration().parent().resource.clone();
     let merge = Request::new(Verb::Patch(windlass::model::PatchKind::Merge), pairs.clone());
     server.perform(merge.in_namespace("default").named("a").with_body(changed)).await;
-    assert_eq!(drive(&*api, &controller, &target).await.verdict, done);
+    assert_eq!(drive(&*api, &controller, &target).await.result, done);
     let delete = Request::new(Verb::Delete, pairs.clone()).in_namespace("default").named("a");
     server.perform(delete).await;
     drive(&*api, &controller, &target).await;

@@ -15,8 +15,8 @@ use opentelemetry_http::{HttpClient, HttpError, Request, Response};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 
-/// So long may a collector take.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Timeout of one export to the collector.
+const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
 /// So much may it say.
 const ANSWER_BYTES: usize = 64 * 1024;
 
@@ -57,7 +57,7 @@ impl HttpClient for Carrier {
             Ok(Response::from_parts(head, body.to_bytes()))
         };
         // The timer is made on the runtime too.
-        let sent = self.runtime.spawn(async move { timeout(PATIENCE, sending).await });
+        let sent = self.runtime.spawn(async move { timeout(EXPORT_TIMEOUT, sending).await });
         Box::pin(async move { sent.await?? })
     }
 }

@@ -23,7 +23,7 @@ use carrier::{Carrier, CarrierError};
 
 /// Where traces go, by the names that OpenTelemetry gives these variables. The second stands for traces alone.
 const ENDPOINTS: [&str; 2] = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"];
-/// So long may the last spans take when the process ends.
+/// Timeout of the last export when the process ends.
 const LAST_SPANS: Duration = Duration::from_secs(5);
 /// What sends spans must not make any: how the names of these crates begin.
 const SENDERS: [&str; 5] = ["h2", "hyper", "opentelemetry", "rustls", "tower"];

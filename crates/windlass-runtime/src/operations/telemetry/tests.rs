@@ -23,13 +23,13 @@ use tracing_subscriber::Registry;
 use tracing_subscriber::layer::SubscriberExt;
 use two_configmaps::{Pair, TwoConfigMaps, pair};
 use windlass::model::{self, ResourceId, Status, Verb};
-use windlass::{Cause, ObjectRef, to_value};
+use windlass::{Cause, ObjectRef, ReconcileResult, to_value};
 
 use super::*;
 use crate::Manager;
 use crate::operations::spans;
 use crate::operations::test_server::TestServer;
-use crate::queue::{Causes, Changed, Due, Finished, Work};
+use crate::queue::{Causes, Changed, Due, Work};
 
 /// A collector that keeps what it is sent: the path, and the body.
 #[derive(Clone, Default)]
@@ -56,7 +56,7 @@ impl Collector {
         let path = request.uri().path().to_owned();
         assert_eq!(request.headers()["content-type"], "application/x-protobuf");
         let body = request.into_body().collect().await.expect("a body").to_bytes();
-        self.received.lock().expect("nobody panics").push((path, body));
+        self.received.lock().expect("lock is not poisoned").push((path, body));
         Ok(Response::new(Full::default()))
     }
 
@@ -64,7 +64,7 @@ impl Collector {
     fn spans(&self) -> (Vec<Span>, String) {
         let mut spans = Vec::new();
         let mut service = String::new();
-        for (path, body) in self.received.lock().expect("nobody panics").iter() {
+        for (path, body) in self.received.lock().expect("lock is not poisoned").iter() {
             assert_eq!(path, "/v1/traces");
             let request = ExportTraceServiceRequest::decode(body.clone()).expect("spans in protobuf");
             for of_resource in request.resource_spans {
@@ -103,7 +103,9 @@ fn reconcile() {
     let get = model::Request::new(Verb::Get, ResourceId::new("", "v1", "configmaps"));
     let request = spans::request(&state, &get.in_namespace("default").named("a-cm1"));
     spans::answered(&request, &model::Response::status(Status::internal("broken")));
-    spans::finished(&reconcile, Finished::Failed);
+    let failed =
+        ReconcileResult::Failed { reason: "RequestFailed".to_owned(), message: "no answer".to_owned() };
+    spans::finished(&reconcile, &failed);
 }
 
 #[tokio::test]
@@ -190,7 +192,7 @@ async fn a_running_manager_sends_its_spans() {
 }
 
 #[tokio::test]
-async fn a_collector_that_is_not_there_harms_nobody() {
+async fn a_missing_collector_does_no_harm() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port is free");
     let address = listener.local_addr().expect("it is bound");
     drop(listener);

@@ -9,7 +9,7 @@ use crate::queue::Backoff;
 
 const OBJECTS: [&str; 2] = ["a", "b"];
 
-/// A queue with two workers, and a few triggers and failures that come at any moment.
+/// A queue with two workers, and a few triggers and failures that come at any time.
 #[derive(Clone)]
 struct Workers {
     start: Instant,
@@ -41,7 +41,7 @@ impl PartialEq for State {
 enum Action {
     Trigger { object: usize, spec_changed: bool },
     Take,
-    Finish { object: usize, how: Finished },
+    Finish { object: usize, how: Requeue },
     Tick(Instant),
 }
 
@@ -63,10 +63,10 @@ impl Workers {
         Ok(())
     }
 
-    fn finish(&self, state: &mut State, object: usize, how: Finished) {
+    fn finish(&self, state: &mut State, object: usize, how: Requeue) {
         state.queue.finished(&key(OBJECTS[object]), how, state.now);
         state.active[object] = false;
-        let failed = matches!(how, Finished::Failed | Finished::Conflict);
+        let failed = matches!(how, Requeue::WithBackoff);
         state.failures_left -= u8::from(failed);
         state.owed[object] |= failed && state.began_owed[object];
         state.began_owed[object] = false;
@@ -109,11 +109,10 @@ impl Model for Workers {
                 actions.extend(both.map(|spec_changed| Action::Trigger { object, spec_changed }));
             }
             if state.active[object] {
-                actions.push(Action::Finish { object, how: Finished::Done { requeue_after: None } });
+                actions.push(Action::Finish { object, how: Requeue::OnTrigger });
             }
             if state.active[object] && state.failures_left > 0 {
-                actions.push(Action::Finish { object, how: Finished::Failed });
-                actions.push(Action::Finish { object, how: Finished::Conflict });
+                actions.push(Action::Finish { object, how: Requeue::WithBackoff });
             }
         }
         match state.queue.clone().next(state.now) {
@@ -130,8 +129,8 @@ impl Model for Workers {
             Action::Finish { object, how } => self.finish(&mut next, object, how),
             Action::Tick(until) => next.now = until,
             Action::Take => {
-                if let Err(wrong) = self.take(&mut next) {
-                    return engine::Next::Wrong(wrong);
+                if let Err(violation) = self.take(&mut next) {
+                    return engine::Next::Violation(violation);
                 }
             }
         }
@@ -157,6 +156,6 @@ impl Model for Workers {
 fn no_interleaving_loses_a_trigger() {
     let workers = Workers { start: Instant::now(), states: InternedStates::default() };
     let found = explore(&workers, &Options::default());
-    assert!(found.holds(), "{:?} {:?}", found.ended, found.violation);
+    assert!(found.holds(), "{:?} {:?}", found.stop_reason, found.violation);
     assert_eq!((found.states, found.ends), (6_191, 21));
 }

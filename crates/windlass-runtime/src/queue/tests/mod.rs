@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use windlass::{Cause, ObjectRef};
 
-use super::{Due, Finished, Next, Priority, Queue, QueueSettings, Reason};
+use super::{Due, Next, Priority, Queue, QueueSettings, Reason, Requeue};
 
 fn key(name: &str) -> ObjectRef {
     ObjectRef::new("", name)

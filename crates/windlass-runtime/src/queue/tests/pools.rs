@@ -31,13 +31,13 @@ enum Mistake {
     None,
     /// A task claims its object when it is polled for the first time.
     ClaimInTask,
-    /// A claim that is dropped notifies nobody.
+    /// A claim that is dropped sends no notification.
     SilentRelease,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Action {
-    /// Something changes that concerns an object.
+    /// A change triggers an object.
     Trigger(usize),
     /// A pool starts on the queue: the lease was won.
     Start,
@@ -48,7 +48,7 @@ enum Action {
     /// A task of the pool is polled for the first time.
     Poll(usize),
     /// A task of the pool ends.
-    Finish(usize, Finished),
+    Finish(usize, Requeue),
     /// The pool takes nothing any more, and is gone when its tasks are.
     Stop,
     /// The pool is dropped, and its tasks are aborted: each is gone a while later.
@@ -63,7 +63,7 @@ enum Action {
 struct Task {
     object: usize,
     future: Pin<Box<dyn Future<Output = ()>>>,
-    end: Arc<Mutex<Option<Finished>>>,
+    end: Arc<Mutex<Option<Requeue>>>,
     polled: bool,
 }
 
@@ -92,8 +92,8 @@ struct Bench {
 }
 
 /// The body of a task: what [`crate::worker::reconcile`] does with its claim.
-async fn reconcile(claim: Claim, end: Arc<Mutex<Option<Finished>>>) {
-    let finished = futures::future::poll_fn(|_| match *end.lock().expect("nobody panics") {
+async fn reconcile(claim: Claim, end: Arc<Mutex<Option<Requeue>>>) {
+    let finished = futures::future::poll_fn(|_| match *end.lock().expect("lock is not poisoned") {
         Some(finished) => std::task::Poll::Ready(finished),
         None => std::task::Poll::Pending,
     });
@@ -104,7 +104,7 @@ async fn reconcile(claim: Claim, end: Arc<Mutex<Option<Finished>>>) {
 impl Task {
     fn new(mistake: Mistake, queue: &Arc<SharedQueue>, claim: Claim, work: &Work) -> Self {
         let object = OBJECTS.iter().position(|name| *name == work.key.name).expect("one of ours");
-        let end: Arc<Mutex<Option<Finished>>> = Arc::default();
+        let end: Arc<Mutex<Option<Requeue>>> = Arc::default();
         let (ends, queue, key) = (Arc::clone(&end), Arc::clone(queue), work.key.clone());
         let future: Pin<Box<dyn Future<Output = ()>>> = if mistake == Mistake::ClaimInTask {
             std::mem::forget(claim);
@@ -127,7 +127,8 @@ impl Bench {
         let read = Arc::clone(&clock);
         let backoff = Backoff { first: Duration::from_secs(1), most: Duration::from_secs(1) };
         let settings = QueueSettings { backoff, ..QueueSettings::default() };
-        let queue = SharedQueue::with_clock(settings, Box::new(move || *read.lock().expect("nobody panics")));
+        let queue =
+            SharedQueue::with_clock(settings, Box::new(move || *read.lock().expect("lock is not poisoned")));
         Bench {
             mistake,
             queue,
@@ -148,7 +149,7 @@ impl Bench {
     }
 
     fn now(&self) -> Instant {
-        *self.clock.lock().expect("nobody panics")
+        *self.clock.lock().expect("lock is not poisoned")
     }
 
     fn perform(&mut self, action: Action) {
@@ -167,7 +168,7 @@ impl Bench {
             }
             Action::Tick => {
                 let until = self.pool.as_ref().and_then(|pool| pool.until).expect("it waits");
-                *self.clock.lock().expect("nobody panics") = until;
+                *self.clock.lock().expect("lock is not poisoned") = until;
             }
             Action::Poll(task) => self.pool_mut().tasks[task].poll(),
             Action::Finish(task, how) => {
@@ -197,7 +198,7 @@ impl Bench {
             }
             Action::FinishLate(task) => {
                 let task = self.aborted.remove(task);
-                self.finish(task, Finished::Done { requeue_after: None });
+                self.finish(task, Requeue::OnTrigger);
             }
         }
     }
@@ -229,12 +230,12 @@ impl Bench {
         self.began_owed[task.object] = std::mem::take(&mut self.owed[task.object]);
     }
 
-    fn finish(&mut self, mut task: Task, how: Finished) {
-        *task.end.lock().expect("nobody panics") = Some(how);
+    fn finish(&mut self, mut task: Task, how: Requeue) {
+        *task.end.lock().expect("lock is not poisoned") = Some(how);
         let object = task.object;
         self.release(|| task.poll());
         let began_owed = std::mem::take(&mut self.began_owed[object]);
-        self.owed[object] |= how == Finished::Failed && began_owed;
+        self.owed[object] |= how == Requeue::WithBackoff && began_owed;
     }
 
     /// Does something that releases a claim.
@@ -271,11 +272,11 @@ impl Bench {
         format!("{budgets:?} {queue} {pool:?} {aborted} {owed:?} {notified}")
     }
 
-    /// What is where in the queue. Counters and causes decide nothing, and moments count by how far away they are.
+    /// The objects in the queue and their stages. Counters and causes decide nothing, and times count relative to now.
     fn shown_queue(&self) -> String {
         let (now, queue) = (self.now(), self.queue.lock());
         let mut ready = queue.ready.clone();
-        let line = std::iter::from_fn(|| ready.pop(now, queue.settings.patience));
+        let line = std::iter::from_fn(|| ready.pop(now, queue.settings.background_aging));
         let line: Vec<String> = line.map(|key| key.name.clone()).collect();
         let stage = |stage: &Stage| match stage {
             Stage::Ready { .. } => "ready".to_owned(),
@@ -317,7 +318,7 @@ impl State {
     fn budgets(&self) -> [usize; 4] {
         [
             self.left(TRIGGERS, |action| matches!(action, Action::Trigger(_))),
-            self.left(FAILURES, |action| matches!(action, Action::Finish(_, Finished::Failed))),
+            self.left(FAILURES, |action| matches!(action, Action::Finish(_, Requeue::WithBackoff))),
             self.left(STOPS, |action| matches!(action, Action::Stop)),
             self.left(DROPS, |action| matches!(action, Action::Drop)),
         ]
@@ -384,9 +385,9 @@ impl Model for Pools {
                 actions.push(Action::Poll(number));
                 continue;
             }
-            actions.push(Action::Finish(number, Finished::Done { requeue_after: None }));
+            actions.push(Action::Finish(number, Requeue::OnTrigger));
             if failures > 0 {
-                actions.push(Action::Finish(number, Finished::Failed));
+                actions.push(Action::Finish(number, Requeue::WithBackoff));
             }
         }
         if stops > 0 && !pool.stopping {
@@ -408,7 +409,7 @@ impl Model for Pools {
         next.history.push(*action);
         let bench = self.bench(&next);
         if let Some(violation) = bench.violation {
-            return engine::Next::Wrong(violation);
+            return engine::Next::Violation(violation);
         }
         next.summary = bench.summary(next.budgets());
         engine::Next::State(next)
@@ -448,14 +449,14 @@ impl Model for Pools {
 #[test]
 fn every_enqueued_object_is_reconciled_whenever_pools_are_dropped() {
     let found = explore(&Pools::new(Mistake::None), &Options::default());
-    assert!(found.holds(), "{:?} {:?}", found.ended, found.violation);
+    assert!(found.holds(), "{:?} {:?}", found.stop_reason, found.violation);
     assert_eq!((found.states, found.ends), (3_148, 6));
 }
 
 fn refuted(mistake: Mistake) -> Vec<String> {
     let found = explore(&Pools::new(mistake), &Options::default());
     let Some(engine::Violation::Eventually { trace, .. }) = found.violation else {
-        panic!("{mistake:?}: {:?} {:?}", found.ended, found.violation);
+        panic!("{mistake:?}: {:?} {:?}", found.stop_reason, found.violation);
     };
     trace.steps.iter().map(|step| step.action.clone()).collect()
 }

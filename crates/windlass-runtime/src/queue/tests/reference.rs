@@ -25,15 +25,15 @@ fn happens() -> impl Strategy<Value = Happens> {
     ]
 }
 
-fn finished(how: u8) -> Finished {
+fn finished(how: u8) -> Requeue {
     let after = Duration::from_secs(5);
     match how {
-        0 | 1 => Finished::Done { requeue_after: None },
-        2 => Finished::Done { requeue_after: Some(after) },
-        3 => Finished::Requeue { after },
-        4 => Finished::Failed,
-        5 => Finished::Conflict,
-        _ => Finished::Terminal,
+        0 | 1 => Requeue::OnTrigger,
+        2 => Requeue::After(after),
+        3 => Requeue::After(after),
+        4 => Requeue::WithBackoff,
+        5 => Requeue::WithBackoff,
+        _ => Requeue::OnSpecChange,
     }
 }
 
@@ -64,21 +64,21 @@ impl Reference {
         assert!(!self.halted.contains_key(&name), "{name} failed for good");
         let owed = self.owed.remove(&name);
         if let Some(trigger) = &owed {
-            let told = work.causes.kept.iter().any(|changed| changed.what == *trigger);
-            assert!(told || work.causes.more > 0, "{name} does not know of {trigger}: {:?}", work.causes);
+            let known = work.causes.kept.iter().any(|changed| changed.what == *trigger);
+            assert!(known || work.causes.more > 0, "{name} does not know of {trigger}: {:?}", work.causes);
         }
         self.active.insert(name, owed);
     }
 
-    fn finish(&mut self, name: &str, how: Finished, parent_changed: bool) {
+    fn finish(&mut self, name: &str, how: Requeue, parent_changed: bool) {
         let began_with = self.active.remove(name).flatten();
         match how {
-            Finished::Failed | Finished::Conflict => {
+            Requeue::WithBackoff => {
                 if let Some(trigger) = began_with {
                     self.owed.entry(name.to_owned()).or_insert(trigger);
                 }
             }
-            Finished::Terminal if !parent_changed => {
+            Requeue::OnSpecChange if !parent_changed => {
                 self.owed.remove(name);
                 self.halted.insert(name.to_owned(), ());
             }
@@ -120,16 +120,16 @@ proptest! {
         }
         // From now on all goes well: everything that is owed must come, and then the queue is empty.
         for name in reference.active.keys().cloned().collect::<Vec<_>>() {
-            queue.finished(&key(&name), Finished::Done { requeue_after: None }, now);
-            reference.finish(&name, Finished::Done { requeue_after: None }, false);
+            queue.finished(&key(&name), Requeue::OnTrigger, now);
+            reference.finish(&name, Requeue::OnTrigger, false);
         }
         let end = now + Duration::from_secs(120);
         loop {
             match queue.next(now) {
                 Next::Take(work) => {
                     reference.take(&work);
-                    queue.finished(&work.key, Finished::Done { requeue_after: None }, now);
-                    reference.finish(&work.key.name, Finished::Done { requeue_after: None }, false);
+                    queue.finished(&work.key, Requeue::OnTrigger, now);
+                    reference.finish(&work.key.name, Requeue::OnTrigger, false);
                 }
                 Next::WaitUntil(until) => now = until,
                 Next::Idle => break,
@@ -149,7 +149,7 @@ proptest! {
             let reason = Reason { priority: Priority::Background, ..live(Cause::Parent, "list") };
             queue.add(key(&format!("initial-{number}")), reason, now);
         }
-        now += settings.patience;
+        now += settings.background_aging;
         let mut waiting = initial;
         for turn in 0..4 * initial {
             for another in 0..live_per_turn {
@@ -157,7 +157,7 @@ proptest! {
             }
             let Next::Take(work) = queue.next(now) else { panic!("there is work") };
             waiting -= usize::from(work.key.name.starts_with("initial"));
-            queue.finished(&work.key, Finished::Done { requeue_after: None }, now);
+            queue.finished(&work.key, Requeue::OnTrigger, now);
         }
         prop_assert_eq!(waiting, 0);
     }

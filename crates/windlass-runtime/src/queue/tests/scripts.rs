@@ -12,7 +12,7 @@ fn check(script: &str) {
     check_with(QueueSettings { backoff: exact(), ..QueueSettings::default() }, script);
 }
 
-/// A backoff whose end can be foretold: it is where its bounds leave no room.
+/// A backoff without jitter: its bounds are equal.
 fn exact() -> Backoff {
     Backoff { first: Duration::from_secs(1), most: Duration::from_secs(1) }
 }
@@ -23,7 +23,7 @@ fn check_with(settings: QueueSettings, script: &str) {
         let (command, expected) = line.split_once(" -> ").unwrap_or((line, ""));
         let words: Vec<&str> = command.split_whitespace().collect();
         let now = at(start, words[0].parse().unwrap());
-        let after = |place: usize| words.get(place).map(|word| Duration::from_millis(word.parse().unwrap()));
+        let after = |index: usize| words.get(index).map(|word| Duration::from_millis(word.parse().unwrap()));
         let finished = match words[1] {
             "add" => {
                 queue.add(key(words[2]), reason(&words[3..]), now);
@@ -37,12 +37,12 @@ fn check_with(settings: QueueSettings, script: &str) {
                 assert_eq!(describe(&queue.next(now), start), expected, "{line}");
                 continue;
             }
-            "done" => Finished::Done { requeue_after: after(3) },
-            "requeue" => Finished::Requeue { after: after(3).unwrap() },
-            "failed" => Finished::Failed,
-            "conflict" => Finished::Conflict,
-            "terminal" => Finished::Terminal,
-            "gone" => Finished::Gone,
+            "done" => after(3).map_or(Requeue::OnTrigger, Requeue::After),
+            "requeue" => Requeue::After(after(3).unwrap()),
+            "failed" => Requeue::WithBackoff,
+            "conflict" => Requeue::WithBackoff,
+            "terminal" => Requeue::OnSpecChange,
+            "gone" => Requeue::OnTrigger,
             other => panic!("no such command: {other}"),
         };
         queue.finished(&key(words[2]), finished, now);
@@ -158,7 +158,7 @@ fn the_backoff_doubles_with_failures_and_not_with_events() {
             (0..5).for_each(|_| queue.add(key("a"), live(Cause::Output, "y"), now));
             now = until;
         }
-        queue.finished(&key("a"), Finished::Failed, now);
+        queue.finished(&key("a"), Requeue::WithBackoff, now);
     }
     let bounds = [(1, 1), (2, 2), (4, 4), (8, 8), (16, 17), (32, 35), (54, 60), (54, 60)];
     assert_eq!(waits.len(), bounds.len());
@@ -236,7 +236,7 @@ fn a_wait_resets_the_backoff() {
 }
 
 #[test]
-fn done_may_look_again() {
+fn done_may_requeue() {
     check(
         "0 add a x
          0 next -> a (x)
@@ -337,7 +337,7 @@ fn what_is_forgotten_does_not_come_back() {
 }
 
 #[test]
-fn a_finish_that_nobody_waits_for_changes_nothing() {
+fn ignores_a_finish_of_an_object_that_was_not_taken() {
     check(
         "0 done a
          0 add a x
@@ -369,9 +369,9 @@ fn counts_say_what_is_where() {
     }
     queue.add(key("live"), live(Cause::Parent, "x"), start);
     queue.add(key("initial"), Reason { priority: Priority::Background, ..live(Cause::Parent, "x") }, start);
-    queue.finished(&key("failed"), Finished::Failed, start);
-    queue.finished(&key("timer"), Finished::Requeue { after: Duration::from_secs(9) }, start);
-    queue.finished(&key("halted"), Finished::Terminal, start);
+    queue.finished(&key("failed"), Requeue::WithBackoff, start);
+    queue.finished(&key("timer"), Requeue::After(Duration::from_secs(9)), start);
+    queue.finished(&key("halted"), Requeue::OnSpecChange, start);
     let counts = queue.counts(at(start, 2_000));
     assert_eq!(
         (counts.live, counts.background, counts.delayed, counts.halted, counts.active),
@@ -388,7 +388,7 @@ fn nothing_is_kept_of_what_is_done() {
         queue.add(key(&number.to_string()), live(Cause::Parent, "x"), now);
     }
     while let Next::Take(work) = queue.next(now) {
-        queue.finished(&work.key, Finished::Done { requeue_after: None }, now);
+        queue.finished(&work.key, Requeue::OnTrigger, now);
     }
     assert!(queue.entries.is_empty() && queue.ready.is_empty());
     assert!(queue.delayed.is_empty() && queue.active.is_empty());

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use windlass::model::{Body, Request, ResourceId, Status, object};
 use windlass::recording::{RecordedEnd, Recording};
-use windlass::{Answer, Ask, CallError, Event, KindInfo, RandomBytes, Verdict};
+use windlass::{Answer, Ask, CallError, Event, KindInfo, RandomBytes, ReconcileResult};
 
 use secrets::{Keyed, Secrets};
 
@@ -61,8 +61,8 @@ impl Redaction {
     /// Takes the secrets out of how a reconcile ended.
     pub(crate) fn hide_in_end(&self, secrets: &Secrets<'_>, end: &mut RecordedEnd) {
         match end {
-            RecordedEnd::Ended { verdict, bug, events, .. } => {
-                hide_in_verdict(secrets, verdict);
+            RecordedEnd::Ended { result, bug, events, .. } => {
+                hide_in_result(secrets, result);
                 bug.iter_mut().for_each(|bug| secrets.hide_in(bug));
                 events.iter_mut().for_each(|event| hide_in_event(secrets, event));
             }
@@ -257,8 +257,8 @@ pub(super) enum Form {
 }
 
 fn is_secret(value: &Value, resource: Option<&ResourceId>) -> bool {
-    let by_place = resource.is_some_and(|of| of.group.is_empty() && of.plural == "secrets");
-    by_place || (value["kind"] == "Secret" && value["apiVersion"] == "v1")
+    let by_resource = resource.is_some_and(|of| of.group.is_empty() && of.plural == "secrets");
+    by_resource || (value["kind"] == "Secret" && value["apiVersion"] == "v1")
 }
 
 /// All texts in a value.
@@ -287,15 +287,15 @@ fn hide_in_status(secrets: &Secrets<'_>, status: &mut Status) {
     causes.flat_map(|cause| &mut cause.message).for_each(|message| secrets.hide_in(message));
 }
 
-fn hide_in_verdict(secrets: &Secrets<'_>, verdict: &mut Verdict) {
-    match verdict {
-        Verdict::Requeue { reason, .. } => secrets.hide_in(reason),
-        Verdict::Conflict { message, .. } => secrets.hide_in(message),
-        Verdict::Failed { reason, message } | Verdict::Terminal { reason, message } => {
+fn hide_in_result(secrets: &Secrets<'_>, result: &mut ReconcileResult) {
+    match result {
+        ReconcileResult::Requeue { reason, .. } => secrets.hide_in(reason),
+        ReconcileResult::Conflict { message, .. } => secrets.hide_in(message),
+        ReconcileResult::Failed { reason, message } | ReconcileResult::Terminal { reason, message } => {
             secrets.hide_in(reason);
             secrets.hide_in(message);
         }
-        Verdict::Gone | Verdict::Idle | Verdict::Done { .. } => {}
+        ReconcileResult::Gone | ReconcileResult::Idle | ReconcileResult::Done { .. } => {}
     }
 }
 

@@ -12,7 +12,7 @@ use super::Form;
 /// What is shorter occurs everywhere by chance. Where a secret stands by itself, it is hidden all the same.
 const SHORTEST: usize = 4;
 
-/// Makes placeholders with a key that only this process has, so that nobody can try which secret fits one.
+/// Makes placeholders with a key that only this process has, so that guesses of a secret cannot be tested against them.
 #[derive(Default)]
 pub(super) struct Keyed(RandomState);
 
@@ -79,7 +79,7 @@ impl<'a> Secrets<'a> {
         }
     }
 
-    /// Hides every secret that occurs in a text; of several at the same place, the longest.
+    /// Hides every secret that occurs in a text; of several at the same position, the longest.
     pub(crate) fn hide_in(&self, text: &mut String) {
         if !self.anywhere.keys().any(|secret| text.contains(secret.as_str())) {
             return;

@@ -18,7 +18,7 @@ fn exchange(request: Request, response: Response) -> Exchange {
 }
 
 fn recorded(exchanges: Vec<Exchange>, message: &str) -> Recording {
-    let verdict = Verdict::Failed { reason: "Broken".to_owned(), message: message.to_owned() };
+    let result = ReconcileResult::Failed { reason: "Broken".to_owned(), message: message.to_owned() };
     let events = vec![Event::warning("Broken", message)];
     Recording {
         recording: FORMAT,
@@ -30,7 +30,7 @@ fn recorded(exchanges: Vec<Exchange>, message: &str) -> Recording {
         causes: Vec::new(),
         at: Timestamp::default(),
         batches: vec![Batch { state: "First".to_owned(), exchanges }],
-        end: RecordedEnd::Ended { verdict, path: Vec::new(), bug: Some(message.to_owned()), events },
+        end: RecordedEnd::Ended { result, path: Vec::new(), bug: Some(message.to_owned()), events },
     }
 }
 

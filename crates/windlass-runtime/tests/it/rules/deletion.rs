@@ -18,8 +18,8 @@ async fn annotate(cluster: &Cluster, name: &str, suspend: Value) {
     cluster.merge_pair(name, json!({"metadata": {"annotations": {"windlass.dev/suspend": suspend}}})).await;
 }
 
-/// The finalizer comes before all effects, and goes when its machine is done for good: not while it waits, fails,
-/// panics, or is done but wants to look again. What it ensures is not created.
+/// The finalizer is added before all effects, and removed when its machine is done: not while it waits, fails, panics,
+/// or is done but asks to be requeued. What it ensures is not created.
 async fn the_finalizer_goes_when_its_machine_is_done(cluster: &Cluster) {
     let machine = Scripted::parting();
     let rig = start(cluster, &machine).await;
@@ -75,7 +75,7 @@ async fn without_a_finalizer_machine_nothing_runs(cluster: &Cluster) {
 }
 
 /// Suspended means no effect at all, not even a finalizer's, and a condition that says so.
-async fn suspended_means_hands_off(cluster: &Cluster) {
+async fn suspended_parents_are_left_alone(cluster: &Cluster) {
     let machine = Scripted::parting();
     let rig = start(cluster, &machine).await;
     create(cluster, "a", "done made").await;
@@ -95,7 +95,7 @@ async fn suspended_means_hands_off(cluster: &Cluster) {
         |sent: &Sent| sent.is_work() && sent.is_write() && !sent.target.contains("/pairs/a/status");
     assert_eq!(rig.tap.count(is_effect), 0);
     annotate(cluster, "a", json!(null)).await;
-    eventually("it goes on, and lets go", async || is_gone(cluster, "a").await).await;
+    eventually("it resumes and removes the finalizer", async || is_gone(cluster, "a").await).await;
     rig.running.stop().await;
 }
 
@@ -114,6 +114,6 @@ async fn suspension_ends_with_its_condition(cluster: &Cluster) {
 on_both_servers! {
     the_finalizer_goes_when_its_machine_is_done
     without_a_finalizer_machine_nothing_runs
-    suspended_means_hands_off
+    suspended_parents_are_left_alone
     suspension_ends_with_its_condition
 }

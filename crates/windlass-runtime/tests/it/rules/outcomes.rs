@@ -6,7 +6,7 @@ use super::scripted::{Scripted, change, condition, create, start, until_ready_is
 use crate::support::{Cluster, Rig, Tap, eventually, manager, on_both_servers};
 use two_configmaps::Pair;
 
-/// How often a pair with an outcome is reconciled while nobody changes it.
+/// How often a pair with an outcome is reconciled while it is not changed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Runs {
     /// Once, and once more if its own writes made it due.
@@ -113,9 +113,9 @@ fn counted(rig: &Rig) {
     assert!(rig.sum_of("controller_runtime_reconcile_errors_total") >= 6 + 2 * 4);
 }
 
-/// What failed for good is tried again when the object changes; and conditions of what is not reached any more do not
-/// keep an old True, but are Unknown in this generation.
-async fn a_change_begins_anew(cluster: &Cluster) {
+/// A terminal error is retried when the object changes; and conditions of states that are no longer reached do not keep
+/// an old True, but are Unknown in this generation.
+async fn a_change_restarts_from_the_first_state(cluster: &Cluster) {
     let machine = Scripted::default();
     let rig = start(cluster, &machine).await;
     create(cluster, "a", "terminal").await;
@@ -209,8 +209,8 @@ impl Machine for Second {
     }
 }
 
-/// Generations are numbers: 9 comes before 10, and Ready waits for whoever has seen less.
-async fn nine_is_less_than_ten(cluster: &Cluster) {
+/// Generations are numbers: 9 comes before 10, and Ready waits for the controller that has seen less.
+async fn generations_are_compared_as_numbers(cluster: &Cluster) {
     let tap = Tap::new();
     let running = manager(cluster, &tap).controller(Scripted::default()).controller(Second).start().await;
     let rig = Rig { running: running.expect("it starts"), tap };
@@ -235,8 +235,8 @@ async fn nine_is_less_than_ten(cluster: &Cluster) {
 
 on_both_servers! {
     each_outcome
-    a_change_begins_anew
+    a_change_restarts_from_the_first_state
     times_move_with_the_status_alone
     conditions_of_old_states_go
-    nine_is_less_than_ten
+    generations_are_compared_as_numbers
 }

@@ -103,7 +103,7 @@ async fn a_prune_that_is_held_up_is_remembered(cluster: &Cluster) {
     change(cluster, "a", "done two").await;
     until_ready_is(cluster, "a", "True AllDone").await;
     eventually("it is still known", async || inventory(cluster, "a").await == ["two", "one"]).await;
-    maps.patch("one", &PatchParams::default(), &hold(json!(null))).await.expect("it is let go");
+    maps.patch("one", &PatchParams::default(), &hold(json!(null))).await.expect("its finalizer is removed");
     eventually("it is forgotten", async || inventory(cluster, "a").await == ["two"]).await;
     assert!(maps.get_opt("one").await.expect("an answer").is_none());
     rig.running.stop().await;

@@ -13,7 +13,7 @@ use windlass::{
 
 use crate::support::{Cluster, Rig, Tap, manager};
 
-/// Nothing in a test takes so long.
+/// Longer than any test, in seconds.
 const NEVER: u64 = 3_600;
 
 /// `OUTCOME [OUTPUT,...]`: the outputs are ensured in the first state; the outcome is that of the second. With `bare-`
@@ -55,7 +55,7 @@ impl Scripted {
 
     /// The states that ran for a pair, in order.
     pub(super) fn ran(&self, name: &str) -> Vec<&'static str> {
-        self.ran.lock().expect("nobody panicked").get(name).cloned().unwrap_or_default()
+        self.ran.lock().expect("lock is not poisoned").get(name).cloned().unwrap_or_default()
     }
 
     /// How many reconciles there were of a pair.
@@ -64,7 +64,7 @@ impl Scripted {
     }
 
     fn note(&self, name: &str, state: &'static str) {
-        self.ran.lock().expect("nobody panicked").entry(name.to_owned()).or_default().push(state);
+        self.ran.lock().expect("lock is not poisoned").entry(name.to_owned()).or_default().push(state);
     }
 }
 

@@ -30,7 +30,7 @@ async fn every_cause_is_kept(cluster: &Cluster) {
     cluster.touch("a", "1").await;
     cluster.delete_config_map("made").await;
     create_secret(cluster, "a").await;
-    // Each watch tells in order, so what comes last in each says that all has come.
+    // Each watch reports in order, so the last event of each shows that all have come.
     create(cluster, "b", "done").await;
     cluster.delete_config_map("last").await;
     create_secret(cluster, "c").await;
@@ -42,11 +42,11 @@ async fn every_cause_is_kept(cluster: &Cluster) {
     let watched = |cause: &String| cause.ends_with("(Watched)");
     let mut of_a = recordings.into_iter().filter(|recording| recording.target.name == "a");
     let causes = of_a.find(|recording| recording.causes.iter().any(watched)).expect("a recording").causes;
-    let place = &cluster.namespace;
+    let namespace = &cluster.namespace;
     for cause in [
-        format!("Pair.example.windlass.dev {place}/a (Parent)"),
-        format!("ConfigMap {place}/made (Output)"),
-        format!("Secret {place}/a (Watched)"),
+        format!("Pair.example.windlass.dev {namespace}/a (Parent)"),
+        format!("ConfigMap {namespace}/made (Output)"),
+        format!("Secret {namespace}/a (Watched)"),
     ] {
         assert!(causes.contains(&cause), "{cause} is not among {causes:?}");
     }

@@ -11,7 +11,7 @@ fn somebody() -> PatchParams {
     PatchParams { field_manager: Some("somebody".to_owned()), ..PatchParams::default() }
 }
 
-/// A field that somebody else has taken is a conflict: told, tried again after a backoff, no error, and not overwritten.
+/// A field that another writer has taken is a conflict: reported, retried with backoff, no error, and not overwritten.
 async fn a_conflict_is_no_error(cluster: &Cluster) {
     let machine = Scripted::default();
     let rig = start(cluster, &machine).await;

@@ -37,8 +37,8 @@ macro_rules! on_both_servers {
 }
 pub(crate) use on_both_servers;
 
-/// Nothing here takes so long unless it never comes.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Timeout of everything that a test waits for.
+const TIMEOUT: Duration = Duration::from_secs(60);
 const ASK_EVERY: Duration = Duration::from_millis(5);
 
 /// Waits until something holds; fails with `what` if it never does.
@@ -48,5 +48,5 @@ pub(crate) async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool)
             tokio::time::sleep(ASK_EVERY).await;
         }
     };
-    assert!(tokio::time::timeout(PATIENCE, waiting).await.is_ok(), "this never came: {what}");
+    assert!(tokio::time::timeout(TIMEOUT, waiting).await.is_ok(), "this never came: {what}");
 }

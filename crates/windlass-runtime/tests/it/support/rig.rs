@@ -37,7 +37,7 @@ impl Rig {
         eventually("nothing is due", async || busy() == 0).await;
     }
 
-    /// Waits until there has been another reconcile than so many, and nothing is due.
+    /// Waits until there has been a reconcile after this number of them, and nothing is due.
     pub(crate) async fn until_reconciled_after(&self, before: u64) {
         eventually("another reconcile", async || self.reconciles() > before).await;
         self.until_idle().await;

@@ -37,7 +37,7 @@ impl Sent {
         self.method != "GET"
     }
 
-    /// Whether it tells people what happened.
+    /// Whether it writes a Kubernetes Event.
     pub(crate) fn is_event(&self) -> bool {
         self.target.contains("/events")
     }

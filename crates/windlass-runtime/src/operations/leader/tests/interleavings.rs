@@ -26,18 +26,18 @@ struct Candidates {
     /// How often each kind of fault may happen.
     faults: Faults,
     timing: Timing,
-    /// The moment that is always now: states are the same whenever they come.
+    /// The time that is always now: states do not depend on when they are reached.
     now: Instant,
     states: InternedStates<State>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Faults {
-    /// Time passes although somebody has something to do.
+    /// Time passes although a candidate has something to do.
     stalls: u8,
-    /// Somebody gives up waiting for an answer.
+    /// A candidate stops waiting for an answer.
     timeouts: u8,
-    /// Somebody starts anew and has forgotten everything.
+    /// A candidate restarts without its memory.
     crashes: u8,
 }
 
@@ -52,7 +52,7 @@ struct State {
 struct Candidate {
     election: Election,
     message: Option<Message>,
-    /// A request that nobody waits for any more, and that may arrive all the same.
+    /// A request that the candidate no longer waits for, and that may still arrive.
     late: Option<(String, Ask)>,
     starts: u8,
 }
@@ -81,8 +81,8 @@ enum Action {
     Crash(usize),
 }
 
-fn identity(place: usize, starts: u8) -> String {
-    format!("candidate-{place}-{starts}")
+fn identity(index: usize, starts: u8) -> String {
+    format!("candidate-{index}-{starts}")
 }
 
 impl Candidates {
@@ -96,12 +96,12 @@ impl Candidates {
         }
     }
 
-    fn start(&self, place: usize, starts: u8) -> Candidate {
-        let election = Election::new(&identity(place, starts), self.timing);
+    fn start(&self, index: usize, starts: u8) -> Candidate {
+        let election = Election::new(&identity(index, starts), self.timing);
         Candidate { election, message: None, late: None, starts }
     }
 
-    /// Whether somebody would do something before time passes.
+    /// Whether a candidate would do something before time passes.
     fn is_busy(&self, state: &State) -> bool {
         state.candidates.iter().any(|candidate| {
             let mut election = candidate.election.clone();
@@ -160,28 +160,28 @@ impl Model for Candidates {
     }
 
     fn initial(&mut self) -> Vec<State> {
-        let candidates = (0..self.count).map(|place| self.start(place, 0)).collect();
+        let candidates = (0..self.count).map(|index| self.start(index, 0)).collect();
         vec![State { lease: None, candidates, faults: self.faults.clone() }]
     }
 
     fn actions(&mut self, state: &State, actions: &mut Vec<Action>) {
-        for (place, candidate) in state.candidates.iter().enumerate() {
+        for (index, candidate) in state.candidates.iter().enumerate() {
             match &candidate.message {
                 None if matches!(candidate.election.clone().next(self.now), Next::Ask(_)) => {
-                    actions.push(Action::Ask(place));
+                    actions.push(Action::Ask(index));
                 }
                 None => {}
-                Some(Message::Request(_)) => actions.push(Action::Arrive(place)),
-                Some(Message::Reply(_)) => actions.push(Action::Reply(place)),
+                Some(Message::Request(_)) => actions.push(Action::Arrive(index)),
+                Some(Message::Reply(_)) => actions.push(Action::Reply(index)),
             }
             if candidate.late.is_some() {
-                actions.push(Action::ArriveLate(place));
+                actions.push(Action::ArriveLate(index));
             }
             if candidate.message.is_some() && state.faults.timeouts > 0 {
-                actions.push(Action::Timeout(place));
+                actions.push(Action::Timeout(index));
             }
             if state.faults.crashes > 0 {
-                actions.push(Action::Crash(place));
+                actions.push(Action::Crash(index));
             }
         }
         if !self.is_busy(state) {
@@ -194,22 +194,22 @@ impl Model for Candidates {
     fn next(&mut self, state: &State, action: &Action) -> engine::Next<State> {
         let mut next = state.clone();
         match *action {
-            Action::Ask(place) => self.ask(&mut next.candidates[place]),
-            Action::Arrive(place) => {
-                let candidate = &mut next.candidates[place];
+            Action::Ask(index) => self.ask(&mut next.candidates[index]),
+            Action::Arrive(index) => {
+                let candidate = &mut next.candidates[index];
                 let Some(Message::Request(ask)) = &candidate.message else { return engine::Next::Impossible };
-                let who = identity(place, candidate.starts);
+                let who = identity(index, candidate.starts);
                 candidate.message = Some(Message::Reply(perform(&mut next.lease, &who, ask, self.timing)));
             }
-            Action::Reply(place) => {
-                let candidate = &mut next.candidates[place];
+            Action::Reply(index) => {
+                let candidate = &mut next.candidates[index];
                 let Some(Message::Reply(answer)) = candidate.message.take() else {
                     return engine::Next::Impossible;
                 };
                 candidate.election.answered(answer, self.now);
             }
-            Action::ArriveLate(place) => {
-                let Some((who, ask)) = next.candidates[place].late.take() else {
+            Action::ArriveLate(index) => {
+                let Some((who, ask)) = next.candidates[index].late.take() else {
                     return engine::Next::Impossible;
                 };
                 perform(&mut next.lease, &who, &ask, self.timing);
@@ -219,23 +219,23 @@ impl Model for Candidates {
                 next.faults.stalls -= 1;
                 self.pass_time(&mut next);
             }
-            Action::Timeout(place) => {
+            Action::Timeout(index) => {
                 next.faults.timeouts -= 1;
-                let candidate = &mut next.candidates[place];
+                let candidate = &mut next.candidates[index];
                 candidate.election.answered(Answer::Unknown, self.now);
-                let who = identity(place, candidate.starts);
+                let who = identity(index, candidate.starts);
                 if let Some(Message::Request(ask)) = candidate.message.take() {
                     candidate.late = Some((who, ask));
                 }
             }
-            Action::Crash(place) => {
+            Action::Crash(index) => {
                 next.faults.crashes -= 1;
-                let before = &next.candidates[place];
-                let mut after = self.start(place, before.starts + 1);
+                let before = &next.candidates[index];
+                let mut after = self.start(index, before.starts + 1);
                 if let Some(Message::Request(ask)) = &before.message {
-                    after.late = Some((identity(place, before.starts), ask.clone()));
+                    after.late = Some((identity(index, before.starts), ask.clone()));
                 }
-                next.candidates[place] = after;
+                next.candidates[index] = after;
             }
         }
         normalize(&mut next, self.now, self.timing);
@@ -290,7 +290,7 @@ fn normalize(state: &mut State, now: Instant, timing: Timing) {
 /// Checks some candidates with some faults: how many states there are, all of them good.
 fn check(count: usize, faults: Faults) -> usize {
     let found = explore(&Candidates::new(count, faults), &Options::default());
-    assert!(found.holds(), "{:?} {:?}", found.ended, found.violation);
+    assert!(found.holds(), "{:?} {:?}", found.stop_reason, found.violation);
     found.states
 }
 

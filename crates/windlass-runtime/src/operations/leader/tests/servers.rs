@@ -109,7 +109,7 @@ impl Perform for Flaky {
     }
 
     fn document<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Value, Status>> {
-        Box::pin(async { Err(Status::internal("nobody asks for it")) })
+        Box::pin(async { Err(Status::internal("documents are not served here")) })
     }
 }
 

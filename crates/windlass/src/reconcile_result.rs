@@ -8,12 +8,12 @@ use crate::bug::Bug;
 
 /// How a reconcile ended.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Ended {
+pub struct Reconciled {
     /// What the driver should do next.
-    pub verdict: Verdict,
+    pub result: ReconcileResult,
     /// The states that ran, in order.
     pub path: Vec<&'static str>,
-    /// A mistake in the controller's code that this run met. The verdict is then terminal.
+    /// A mistake in the controller's code that this run met. The result is then terminal.
     pub bug: Option<Bug>,
     /// Events to publish about the parent.
     pub events: Vec<Event>,
@@ -39,14 +39,14 @@ pub struct ReadyChange {
 
 /// What the driver should do after a reconcile.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Verdict {
+pub enum ReconcileResult {
     /// The parent does not exist; forget it.
     Gone,
     /// The parent is suspended or not selected, or is being deleted and not held by this controller.
     Idle,
-    /// All is as it should be; look again later if a time is given.
+    /// All is as it should be; requeued later if a time is given.
     Done {
-        /// When to look again.
+        /// When to reconcile again, if nothing triggers it before.
         requeue_after: Option<Duration>,
     },
     /// A state waits; start again after this time. Never backs off.
@@ -71,7 +71,7 @@ pub enum Verdict {
         /// For people.
         message: String,
     },
-    /// It failed for good; do not start again until the parent changes.
+    /// It ended with a terminal error; do not start again until the parent changes.
     Terminal {
         /// CamelCase.
         reason: String,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::{Flight, RecorderSettings, sizes};
 
 /// The reconciles of one controller that are kept.
-pub(super) struct Shelf<Item = Flight> {
+pub(super) struct RecordingBuffer<Item = Flight> {
     last: Row<Item>,
     failed: Row<Item>,
 }
@@ -29,13 +29,13 @@ struct Kept<Item> {
     since: Instant,
 }
 
-impl Shelf<Flight> {
+impl RecordingBuffer<Flight> {
     pub(super) fn keep(&mut self, flight: &Arc<Flight>, failed: bool, now: Instant) {
-        self.put(flight, sizes::of(&flight.driven), failed, now);
+        self.put(flight, sizes::of(&flight.transcript), failed, now);
     }
 }
 
-impl<Item> Shelf<Item> {
+impl<Item> RecordingBuffer<Item> {
     pub(super) fn new(settings: &RecorderSettings) -> Self {
         let row = |most, longest| Row {
             most,
@@ -44,7 +44,10 @@ impl<Item> Shelf<Item> {
             bytes: 0,
             items: VecDeque::new(),
         };
-        Shelf { last: row(settings.last, None), failed: row(settings.failed, Some(settings.failed_for)) }
+        RecordingBuffer {
+            last: row(settings.last, None),
+            failed: row(settings.failed, Some(settings.failed_for)),
+        }
     }
 
     fn put(&mut self, item: &Arc<Item>, bytes: usize, failed: bool, now: Instant) {
@@ -99,7 +102,7 @@ mod tests {
     use super::*;
 
     struct Rig {
-        shelf: Shelf<u32>,
+        buffer: RecordingBuffer<u32>,
         start: Instant,
     }
 
@@ -107,17 +110,17 @@ mod tests {
         fn new(last: usize, failed: usize, bytes: usize) -> Self {
             let settings =
                 RecorderSettings { last, failed, failed_for: Duration::from_secs(3600), bytes, files: 0 };
-            Rig { shelf: Shelf::new(&settings), start: Instant::now() }
+            Rig { buffer: RecordingBuffer::new(&settings), start: Instant::now() }
         }
 
         fn put(&mut self, name: u32, bytes: usize, failed: bool, second: u64) {
             let now = self.start + Duration::from_secs(second);
-            self.shelf.put(&Arc::new(name), bytes, failed, now);
+            self.buffer.put(&Arc::new(name), bytes, failed, now);
         }
 
         fn kept(&mut self, second: u64) -> Vec<u32> {
             let now = self.start + Duration::from_secs(second);
-            self.shelf.all(now).iter().map(|item| **item).collect()
+            self.buffer.all(now).iter().map(|item| **item).collect()
         }
     }
 

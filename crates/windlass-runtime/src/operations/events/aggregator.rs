@@ -11,14 +11,14 @@ use windlass::model::Timestamp;
 use super::occurrence::{Occurrence, Regarding, Reporter};
 use crate::queue::RateLimit;
 
-/// An object may have so many different events at once, and then one more each `REFILL`, as with client-go.
+/// Maximum number of different events of an object at once; one more is allowed each `REFILL`, as with client-go.
 const BURST: u32 = 25;
 const REFILL: Duration = Duration::from_secs(300);
-/// A count is written at most so often.
+/// Minimum time between two writes of a count.
 const BETWEEN_COUNTS: Duration = Duration::from_secs(10);
-/// An object that had no event for so long is new again.
+/// An object without events for this time is forgotten.
 const QUIET: Duration = Duration::from_secs(360);
-/// Of so many objects it is known what they had; others must do without counts.
+/// Maximum number of objects whose events are remembered; those of others are not counted.
 const OBJECTS_MAX: usize = 4_096;
 
 /// One write to the API.
@@ -37,9 +37,9 @@ pub(super) enum Write {
     },
 }
 
-/// What was told of each object lately.
+/// The recent events of each object.
 #[derive(Default)]
-pub(super) struct Ledger {
+pub(super) struct EventAggregator {
     objects: BTreeMap<Regarding, Object>,
 }
 
@@ -61,7 +61,7 @@ struct Series {
     is_written: bool,
 }
 
-impl Ledger {
+impl EventAggregator {
     /// What to write about something that happened, if anything.
     pub(super) fn observe(&mut self, occurrence: Occurrence, now: Instant) -> Option<Write> {
         if self.objects.len() >= OBJECTS_MAX && !self.objects.contains_key(&occurrence.regarding) {

@@ -1,4 +1,4 @@
-//! What people are told: Events and metrics.
+//! What is reported to users: Events and metrics.
 
 use k8s_openapi::api::core::v1::Event;
 use kube::api::ListParams;
@@ -20,7 +20,7 @@ async fn events(cluster: &Cluster, name: &str) -> Vec<String> {
 }
 
 /// Ready, not ready, warnings, and what a state wants to say; the same again is no further Event.
-async fn events_are_told_once(cluster: &Cluster) {
+async fn events_are_published_once(cluster: &Cluster) {
     let rig = start(cluster, &Scripted::default()).await;
     create(cluster, "a", "event").await;
     until_ready_is(cluster, "a", "True AllDone").await;
@@ -84,6 +84,6 @@ async fn metrics_have_their_names(cluster: &Cluster) {
 }
 
 on_both_servers! {
-    events_are_told_once
+    events_are_published_once
     metrics_have_their_names
 }
