@@ -73,7 +73,7 @@ pub(crate) fn pod_on(node: &str, name: &str) -> Pod {
     pod
 }
 
-/// A pod without a grace period: nobody here would wait for its end.
+/// A pod without a grace period: nothing here would wait for its end.
 fn pod_spec() -> Value {
     json!({
         "containers": [{ "name": "broker", "image": "broker:1" }],

@@ -31,7 +31,7 @@ impl Machine for NoteReconciles {
                 let before: u32 = field(cx.parent(), "reconciles").parse().unwrap_or(0);
                 json!({ "reconciles": (before + 1).to_string() })
             }
-            // The same note again changes nothing, and nobody is told.
+            // The same note again changes nothing, and triggers nothing.
             Twin::Repaired => json!({ "reconciled": "true" }),
         };
         patch::<_, Broker>(cx, cx.name(), json!({ "data": note })).await?;

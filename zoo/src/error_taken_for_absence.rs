@@ -17,7 +17,7 @@ enum Step {
     Routes,
 }
 
-/// A router: it is told all routes at once, and answers how many there are.
+/// A router: it gets all routes at once, and answers how many there are.
 struct Router;
 
 impl windlass::Service for Router {

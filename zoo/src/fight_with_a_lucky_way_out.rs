@@ -2,7 +2,7 @@
 //! first one's address there: a matter of luck.
 //!
 //! The checker once could not find this. `eventually` assumed strong fairness: a step that is possible again and again is
-//! taken at last, so the third comes at the right moment at last, and the fight *held*. With `Fairness::Weak` only
+//! taken at last, so the third comes at the right time at last, and the fight *held*. With `Fairness::Weak` only
 //! an action that is possible without a break is taken for certain; the third may come too late for ever.
 
 use serde_json::{Value, json};
@@ -106,7 +106,7 @@ fn check_twin(twin: Twin) -> Check {
 pub(crate) fn specimen() -> Specimen {
     Specimen {
         name: "fight_with_a_lucky_way_out",
-        story: "Two controllers overwrite each other's DNS record for ever; a third could end that at one moment of the \
+        story: "Two controllers overwrite each other's DNS record for ever; a third could end that at one point of the \
                 fight. Under strong fairness it does at last, and this held; with Fairness::Weak it need not.",
         origin: "a wrong verdict of this checker",
         reveals: "the record is pinned",

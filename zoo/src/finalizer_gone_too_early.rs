@@ -1,4 +1,4 @@
-//! The finalizer goes when the release of a disk was asked for, not when the disk is gone: nobody is left to
+//! The finalizer goes when the release of a disk was asked for, not when the disk is gone: nothing is left to
 //! ask again.
 
 use serde_json::{Value, json};

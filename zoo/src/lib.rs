@@ -1,9 +1,9 @@
 //! Broken controllers from bugs that real operators had, each with a repaired twin.
 //!
 //! Start with [`all`]: it lists the specimens. Each has a file of its own, which holds the story, one machine
-//! that is written both ways, and the check that tells the two apart. They do by hand what
+//! that is written both ways, and the check that distinguishes the two. They do by hand what
 //! [`Cx::ensure`](windlass::Cx::ensure) would do for them, as controllers in other frameworks must. The last four are
-//! here because the checker itself once had their verdict wrong; each tells which, and why.
+//! here because the checker itself once had their verdict wrong; each says which, and why.
 //!
 //! ```
 //! let specimen = windlass_zoo::all().into_iter().find(|it| it.name == "second_child_in_the_first_ones_branch");
@@ -23,7 +23,6 @@ mod already_exists_is_an_error;
 mod count_that_triggers_itself;
 mod create_that_the_cache_has_not_shown;
 mod deleted_by_name;
-mod end_that_nobody_saw;
 mod error_taken_for_absence;
 mod every_reconcile_fails;
 mod fight_with_a_lucky_way_out;
@@ -34,6 +33,7 @@ mod generation_kept_in_an_annotation;
 mod late_write_of_a_crashed_process;
 mod late_write_without_a_version;
 mod marked_before_done;
+mod missed_delete_event;
 mod old_spec_deletes_a_claim;
 mod one_port_for_two;
 mod ordered_twice;
@@ -74,7 +74,7 @@ pub fn all() -> Vec<Specimen> {
         late_write_without_a_version::specimen(),
         whole_object_written_back::specimen(),
         waits_to_see_the_end::specimen(),
-        end_that_nobody_saw::specimen(),
+        missed_delete_event::specimen(),
         old_spec_deletes_a_claim::specimen(),
         absent_from_the_cache::specimen(),
         create_that_the_cache_has_not_shown::specimen(),

@@ -52,7 +52,7 @@ fn check_twin(twin: Twin) -> Check {
 pub(crate) fn specimen() -> Specimen {
     Specimen {
         name: "renamed_child_left_behind",
-        story: "The user renames a child; a new one is made, and nobody deletes the old one.",
+        story: "The user renames a child; a new one is made, and nothing deletes the old one.",
         origin: "gardener/etcd-druid issue 931",
         reveals: "only the new service is there",
         broken: || check_twin(Twin::Broken),

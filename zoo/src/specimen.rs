@@ -1,8 +1,8 @@
-//! What a specimen is: a bug, told by two machines that differ in a few lines.
+//! What a specimen is: a bug, shown by two machines that differ in a few lines.
 
 use windlass_check::Check;
 
-/// A broken controller, its repaired twin, and the check that tells them apart.
+/// A broken controller, its repaired twin, and the check that distinguishes them.
 #[derive(Clone, Debug)]
 pub struct Specimen {
     /// The name of its file.

@@ -33,7 +33,7 @@ impl Machine for OrderVolume {
     async fn run(&self, _: Step, cx: &Cx<Broker>) -> Outcome<Step> {
         match cx.call(Cloud, "zone-a").await {
             Ok(()) => {}
-            // Whether there is a volume is not known: only the same order again can tell.
+            // Whether there is a volume is not known: only the same order again can show it.
             Err(error @ CallError::Timeout { .. }) if self.0 == Twin::Repaired => return Err(error.into()),
             Err(_) => cx.call(Cloud, "zone-b").await?,
         }

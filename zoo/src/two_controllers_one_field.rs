@@ -1,5 +1,5 @@
 //! An operator sets the number of replicas that its user has asked for, an autoscaler the number that the load
-//! asks for: each puts right what the other one has done, for ever.
+//! asks for: each corrects what the other one has done, for ever.
 
 use k8s_openapi::api::apps::v1::StatefulSet;
 use serde_json::json;

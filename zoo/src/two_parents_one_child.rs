@@ -1,5 +1,5 @@
 //! Two brokers have a service of the same name: whichever is reconciled takes it from the other one, which is
-//! told so and takes it back.
+//! notified and takes it back.
 
 use k8s_openapi::api::core::v1::Service;
 use kube::ResourceExt;

@@ -51,7 +51,7 @@ impl Machine for FailOver {
         if self.0 == Twin::Repaired
             && let Some(pod) = cx.get::<Pod>("mq-0").await?
         {
-            // A broker whose pod is gone leads nobody, whether it can be reached or not.
+            // A broker whose pod is gone leads no one, whether it can be reached or not.
             cx.delete(&pod).await?;
         }
         cx.call(Second, ()).await?;

@@ -1,4 +1,4 @@
-//! A claim is deleted when its pod is seen to end: the watch tells of the pod only when it is gone, and the
+//! A claim is deleted when its pod is seen to end: the watch reports the pod only when it is gone, and the
 //! claim stays for ever.
 
 use k8s_openapi::api::core::v1::{PersistentVolumeClaim, Pod};

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use windlass_check::engine::{Ended, Options};
+use windlass_check::engine::{Options, StopReason};
 use windlass_check::{Check, Fairness, Faults, Reductions, Report, Trace, Violation};
 use windlass_zoo::Specimen;
 
@@ -51,10 +51,10 @@ fn verdicts_are_the_same_without_reductions() {
             let reduced = small(check()).run();
             let full = small(check()).reductions(Reductions::none()).run();
             if reduced.violation.is_some() && ENDLESS_WITHOUT_REDUCTIONS.contains(&specimen.name) {
-                assert_eq!(full.exploration.ended, Ended::StateLimit, "{}: {full}", specimen.name);
+                assert_eq!(full.exploration.stop_reason, StopReason::StateLimit, "{}: {full}", specimen.name);
             } else {
                 assert_eq!(reduced.holds(), full.holds(), "{}: {reduced}{full}", specimen.name);
-                assert_eq!(told(&reduced), told(&full), "{}", specimen.name);
+                assert_eq!(violation_text(&reduced), violation_text(&full), "{}", specimen.name);
             }
         }
     }
@@ -87,8 +87,8 @@ fn fairness(specimen: &Specimen) -> Fairness {
     if WEAKLY_FAIR.contains(&specimen.name) { Fairness::Weak } else { Fairness::Strong }
 }
 
-/// What is wrong, in words: they do not tell versions, which are numbered in another way by each search.
-fn told(report: &Report) -> Option<String> {
+/// The violation in words. They have no versions, which are numbered in another way by each search.
+fn violation_text(report: &Report) -> Option<String> {
     report.violation.as_ref().map(Violation::to_string)
 }
 
@@ -96,7 +96,7 @@ fn small(check: Check) -> Check {
     check.max_states(MOST_STATES)
 }
 
-/// Where the trace tells of a fault, nothing is wrong without faults.
+/// Where the trace has a fault, nothing is violated without faults.
 fn assert_needs_its_faults(specimen: &Specimen, trace: &Trace) {
     if faults(trace) == 0 {
         return;

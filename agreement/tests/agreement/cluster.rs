@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
-use windlass_check::{End, Stage};
+use windlass_check::{FinalState, Stage};
 use windlass_model::http::write;
 use windlass_model::{Cluster as Model, Key, PatchKind, Request, ResourceId, Store, TypeInfo, Verb, object};
 use windlass_server::{Server, ServerOptions, TlsSource};
@@ -53,7 +53,7 @@ impl Cluster {
                 model.types().any_version(&key.group, &key.plural).context("every object has a type")?;
             self.create(info, &found.as_ref().clone()).await?;
         }
-        let wanted = End::of(model.store().all().map(|(key, found)| (key, (*found).clone())));
+        let wanted = FinalState::of(model.store().all().map(|(key, found)| (key, (*found).clone())));
         let deadline = Instant::now() + BUILT_WITHIN;
         loop {
             let end = self.end().await?;
@@ -103,9 +103,9 @@ impl Cluster {
     }
 
     /// All objects, but for those that the server had from the start, in the form in which they are compared.
-    pub(crate) async fn end(&self) -> Result<End> {
+    pub(crate) async fn end(&self) -> Result<FinalState> {
         let objects = self.objects().await?;
-        Ok(End::of(objects.into_iter().filter(|(key, _)| !self.base.contains(key))))
+        Ok(FinalState::of(objects.into_iter().filter(|(key, _)| !self.base.contains(key))))
     }
 
     /// All objects.
@@ -132,7 +132,7 @@ impl Cluster {
         Ok(objects)
     }
 
-    /// Ends the server.
+    /// FinalStates the server.
     pub(crate) async fn shutdown(self) {
         self.server.shutdown().await;
     }

@@ -7,7 +7,7 @@
 //! The controllers run in processes of their own, on the embedded server, and are really killed; a proxy between the two
 //! holds requests back, delivers them late or twice, and loses answers.
 //!
-//! `WINDLASS_AGREEMENT=50` plays so many runs instead of 10, `WINDLASS_SEED` is the seed of the first, and
+//! `WINDLASS_AGREEMENT=50` plays 50 runs instead of 10, `WINDLASS_SEED` is the seed of the first, and
 //! `WINDLASS_WORLD` names the only world that is played. `WINDLASS_SHOW_EVENTS` shows what is played,
 //! `WINDLASS_SHOW_PROCESSES` what the processes say.
 
@@ -54,11 +54,11 @@ async fn real_processes_end_where_the_checker_says() -> Result<()> {
         };
         let explored = start.elapsed();
         let played = play(&trial).await.map_err(|error| error.context(trial.again()))?;
-        let mut results = vec![tally.judge(&trial, &played)];
+        let mut results = vec![tally.evaluate(&trial, &played)];
         tally.count(&trial, &played);
         for number in 0..wanders {
             let wandered = wander(&trial, number).await.map_err(|error| error.context(trial.again()))?;
-            results.push(tally.judge(&trial, &wandered));
+            results.push(tally.evaluate(&trial, &wandered));
         }
         println!(
             "seed {seed}, {world}, {}: {results:?}, of {} ends; {} events, {} diverged; explored in {explored:.1?}, \
@@ -94,7 +94,7 @@ fn world_of(seed: u64) -> World {
 struct Tally {
     played: u64,
     skipped: u64,
-    /// Runs in which every event took place as in the checker, and all objects were then the same.
+    /// Runs in which every event happened as in the checker, and all objects were then the same.
     in_step: u64,
     /// Ends that are possible only if caches are behind.
     with_lag: u64,
@@ -110,8 +110,8 @@ impl Tally {
         self.in_step += u64::from(played.is_in_step);
     }
 
-    fn judge(&mut self, trial: &Trial, run: &Played) -> Possible {
-        let possible = trial.judge(run);
+    fn evaluate(&mut self, trial: &Trial, run: &Played) -> Possible {
+        let possible = trial.evaluate(run);
         self.with_lag += u64::from(possible == Possible::WithLag);
         if possible == Possible::No {
             println!("{}", trial.disagreement(run));

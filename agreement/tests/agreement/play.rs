@@ -8,7 +8,7 @@ use agreement::World;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use tokio::time::{Instant, sleep};
-use windlass_check::{End, Event, Schedule, Stage};
+use windlass_check::{Event, FinalState, Schedule, Stage};
 use windlass_model::http::write;
 use windlass_model::{Request, object};
 
@@ -41,12 +41,12 @@ const REST_WITHIN: Duration = Duration::from_secs(30);
 /// How a run came out.
 pub(crate) struct Played {
     /// All objects, when nothing happened any more.
-    pub(crate) end: End,
+    pub(crate) end: FinalState,
     /// What happened, or was to happen, in words.
     pub(crate) events: Vec<String>,
-    /// Whether every event of the schedule took place, and all objects were then as in the schedule.
+    /// Whether every event of the schedule happened, and all objects were then as in the schedule.
     pub(crate) is_in_step: bool,
-    /// Events that did not take place as the schedule has them, in words.
+    /// Events that did not happen as the schedule has them, in words.
     pub(crate) divergences: Vec<String>,
 }
 
@@ -92,7 +92,7 @@ pub(crate) async fn wander(trial: &Trial, number: u64) -> Result<Played> {
 }
 
 /// Plays a schedule, and nothing more. Says nothing if all objects are then as the schedule says, and otherwise which
-/// events did not take place.
+/// events did not happen.
 pub(crate) async fn reaches(
     world: &World,
     stage: &Stage,
@@ -131,18 +131,18 @@ impl<'a> Player<'a> {
     async fn play(&mut self, schedule: &Schedule) -> Result<bool> {
         let shows_events = std::env::var_os("WINDLASS_SHOW_EVENTS").is_some();
         for event in &schedule.events {
-            let took_place = self.perform(event).await.with_context(|| format!("at: {event}"))?;
+            let happened = self.perform(event).await.with_context(|| format!("at: {event}"))?;
             if shows_events {
-                println!("  {event}{}", if took_place { "" } else { " (it does not happen)" });
+                println!("  {event}{}", if happened { "" } else { " (it does not happen)" });
             }
-            if !took_place {
+            if !happened {
                 self.divergences.push(event.to_string());
             }
         }
         self.has_reached(&schedule.reached).await
     }
 
-    /// Kills all processes; says which events did not take place.
+    /// Kills all processes; says which events did not happen.
     async fn end(self) -> Result<Vec<String>> {
         for process in self.processes.into_iter().flatten() {
             process.kill().await?;
@@ -323,7 +323,7 @@ impl Player<'_> {
     }
 
     /// Whether all objects are as they should be by now.
-    async fn has_reached(&self, reached: &End) -> Result<bool> {
+    async fn has_reached(&self, reached: &FinalState) -> Result<bool> {
         let deadline = Instant::now() + REACHED_WITHIN;
         loop {
             if self.cluster.end().await? == *reached {
@@ -338,7 +338,7 @@ impl Player<'_> {
 
     /// Lets everything happen that must, and returns all objects when nothing happens any more. An end that is none of
     /// the possible ones is looked at once more, in case something was still on its way.
-    async fn finish(&mut self, possible: &[End]) -> Result<End> {
+    async fn finish(&mut self, possible: &[FinalState]) -> Result<FinalState> {
         self.wire.open().await?;
         for process in 0..self.processes.len() {
             self.start(process).await?;
@@ -362,7 +362,7 @@ impl Player<'_> {
     }
 
     /// Waits until all processes are idle, or do nothing but fail, and no object changes meanwhile.
-    async fn rest(&self) -> Result<End> {
+    async fn rest(&self) -> Result<FinalState> {
         let deadline = Instant::now() + REST_WITHIN;
         let mut end = self.cluster.end().await?;
         loop {
@@ -419,11 +419,11 @@ fn take(requests: &mut Vec<(usize, Sent)>, process: usize, request: &Request) ->
 
 /// The same for a request that was sent.
 fn take_at(requests: &mut Vec<(usize, Sent)>, process: usize, wanted: &Sent) -> Option<Sent> {
-    let place = matching(requests, process, wanted)?;
-    Some(requests.remove(place).1)
+    let index = matching(requests, process, wanted)?;
+    Some(requests.remove(index).1)
 }
 
-/// The place of the last request of a process that is the same as this one.
+/// The index of the last request of a process that is the same as this one.
 fn matching(requests: &[(usize, Sent)], process: usize, wanted: &Sent) -> Option<usize> {
     requests.iter().rposition(|(sender, sent)| *sender == process && is_alike(sent, wanted))
 }

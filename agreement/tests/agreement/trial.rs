@@ -1,14 +1,14 @@
 //! A run of the checker that can be played, and what may become of it.
 
 use agreement::World;
-use windlass_check::{End, Ends, Event, Schedule, Stage};
+use windlass_check::{Event, FinalState, FinalStates, Schedule, Stage};
 
 use crate::budget::Budget;
 use crate::play::Played;
 
 /// How many steps a run has in the checker.
 const STEPS: usize = 80;
-/// A run without a fault, or without a write, shows little: so many are drawn at the most to find another.
+/// A run without a fault, or without a write, shows little: maximum number of runs that are drawn to find another.
 const DRAWS: u64 = 20;
 /// Worlds with more states than this are skipped.
 const MAX_STATES: usize = 10_000;
@@ -24,7 +24,7 @@ pub(crate) struct Trial {
     pub(crate) stage: Stage,
     pub(crate) schedule: Schedule,
     /// Where runs of this world end, says the checker.
-    pub(crate) ends: Vec<End>,
+    pub(crate) ends: Vec<FinalState>,
 }
 
 /// Whether an end is possible.
@@ -48,20 +48,20 @@ impl Trial {
         if world.is_not_for_real_processes() || !is_playable(&stage) {
             return None;
         }
-        let Ends::All(ends) = check.ends(MAX_STATES) else { return None };
+        let FinalStates::All(ends) = check.final_states(MAX_STATES) else { return None };
         let seeds = (0..DRAWS).map(|draw| seed.wrapping_mul(DRAWS).wrapping_add(draw));
         let schedule = seeds.map(|seed| check.random_schedule(seed, STEPS)).find(is_worth_it)?;
         Some(Trial { world: world.clone(), seed, budget, stage, schedule, ends })
     }
 
     /// Whether the end of a run is one of those that the checker knows.
-    pub(crate) fn judge(&self, played: &Played) -> Possible {
+    pub(crate) fn evaluate(&self, played: &Played) -> Possible {
         if self.ends.contains(&played.end) {
             return Possible::Yes;
         }
         let lagging = self.world.check().faults(self.budget.faults().stale(NATURAL_LAG));
-        match lagging.ends(MAX_STATES) {
-            Ends::All(ends) if ends.contains(&played.end) => Possible::WithLag,
+        match lagging.final_states(MAX_STATES) {
+            FinalStates::All(ends) if ends.contains(&played.end) => Possible::WithLag,
             _ => Possible::No,
         }
     }

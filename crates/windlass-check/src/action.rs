@@ -1,14 +1,14 @@
 //! Everything that can happen next in the world.
 
-/// Which ask of which reconcile: the controller process, its reconcile and the ask, each counted from 0.
+/// The slot of an ask: the controller process, its reconcile, and the ask in it, each counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Place {
+pub(crate) struct SlotIndex {
     pub(crate) controller: u8,
     pub(crate) active: u8,
     pub(crate) slot: u8,
 }
 
-impl Place {
+impl SlotIndex {
     /// The number of the controller process.
     pub(crate) fn process(self) -> usize {
         self.controller.into()
@@ -29,23 +29,23 @@ pub(crate) enum Oddity {
 pub(crate) enum Action {
     /// A client does the next event of a script.
     Client { script: u8 },
-    /// The watch tells a controller that a parent, or something of it, has changed.
+    /// The watch notifies a controller that a parent, or something of it, changed.
     Notify { controller: u8, job: u32 },
-    /// The watch tells it again.
+    /// The watch repeats a notification.
     NotifyAgain { controller: u8, job: u32 },
     /// A timer puts a parent back into the queue.
     Timer { controller: u8, job: u32 },
     /// A controller takes the next parent from its queue and starts a reconcile.
     Start { controller: u8 },
     /// An ask reaches the database or a service, and is answered.
-    Deliver { place: Place, oddity: Oddity },
+    Deliver { slot: SlotIndex, oddity: Oddity },
     /// It reaches it again.
-    DeliverAgain { place: Place },
+    DeliverAgain { slot: SlotIndex },
     /// A random value is drawn: one of two.
-    Draw { place: Place, value: u8 },
+    Draw { slot: SlotIndex, value: u8 },
     /// An answer reaches the controller.
-    Reply { place: Place, reply: u8 },
-    /// A request that nobody waits for any more reaches the database.
+    Reply { slot: SlotIndex, reply: u8 },
+    /// A request that no process waits for any more reaches the database.
     Late { index: u16 },
     /// A request that was delivered once reaches the database again.
     Duplicate { index: u16 },
@@ -55,17 +55,17 @@ pub(crate) enum Action {
     /// with.
     Crash { controller: u8, position: u16 },
     /// A request is lost.
-    LoseRequest { place: Place },
+    LoseRequest { slot: SlotIndex },
     /// An answer is lost.
-    LoseReply { place: Place },
+    LoseReply { slot: SlotIndex },
     /// A request is answered with a transient error.
-    Error { place: Place },
+    Error { slot: SlotIndex },
     /// A controller is cut off from the API server (peer 0) or from a service.
     Cut { controller: u8, peer: u8 },
     /// They reach each other again.
     Heal { controller: u8, peer: u8 },
     /// A controller gives up waiting for a peer that it is cut off from.
-    Timeout { place: Place },
+    Timeout { slot: SlotIndex },
     /// A controller's watch of a kind delivers one more change.
     Advance { controller: u8, kind: u8 },
     /// The watches break and start again with lists, at a position as after a crash.
@@ -102,7 +102,7 @@ pub(crate) const KINDS: [&str; 23] = [
 ];
 
 impl Action {
-    /// The place of its kind in [`KINDS`].
+    /// The index of its kind in [`KINDS`].
     pub(crate) fn kind(self) -> usize {
         match self {
             Action::Client { .. } => 0,
@@ -148,14 +148,14 @@ impl Action {
             | Action::Advance { controller, .. }
             | Action::Gap { controller, .. }
             | Action::ClockJump { controller, .. } => Some(controller.into()),
-            Action::Deliver { place, .. }
-            | Action::DeliverAgain { place }
-            | Action::Draw { place, .. }
-            | Action::Reply { place, .. }
-            | Action::LoseRequest { place }
-            | Action::LoseReply { place }
-            | Action::Error { place }
-            | Action::Timeout { place } => Some(place.process()),
+            Action::Deliver { slot, .. }
+            | Action::DeliverAgain { slot }
+            | Action::Draw { slot, .. }
+            | Action::Reply { slot, .. }
+            | Action::LoseRequest { slot }
+            | Action::LoseReply { slot }
+            | Action::Error { slot }
+            | Action::Timeout { slot } => Some(slot.process()),
         }
     }
 

@@ -21,7 +21,7 @@ use crate::show;
 use crate::subject::Subject;
 use crate::view::View;
 use crate::world::renumber::says_a_number;
-use crate::world::{Setup, Unlike};
+use crate::world::{Asymmetry, Setup};
 
 /// How many random runs are drawn when a limit is reached.
 const RUNS_AFTER_A_LIMIT: u64 = 50;
@@ -29,8 +29,8 @@ const RUNS_AFTER_A_LIMIT: u64 = 50;
 const END_STATES_AFTER_A_LIMIT: usize = 200;
 /// Checks stop, undecided, when they have seen more states than this; see [`Check::max_states`].
 const DEFAULT_MAX_STATES: usize = 20_000_000;
-/// After a violation, those of other rules are looked for in so many states, or in so many times the states that the
-/// first took.
+/// After a violation, those of other rules are looked for in this many states, or in this many times the states that
+/// the first took.
 const FURTHER_STATES: usize = 20_000;
 const FURTHER_TIMES: usize = 2;
 /// When it is in a check: the model's clock stands still unless something moves it.
@@ -129,7 +129,7 @@ impl Check {
         self
     }
 
-    /// Runs so many processes of each controller side by side, as after a botched leader election.
+    /// Number of processes of each controller that run side by side, as after a botched leader election. Default: 1.
     ///
     /// # Panics
     /// If there is to be none.
@@ -140,7 +140,7 @@ impl Check {
         self
     }
 
-    /// Lets each process reconcile so many objects at the same time, as production does; never one object twice.
+    /// Maximum number of objects that a process reconciles at the same time, as in production; never one object twice.
     ///
     /// # Panics
     /// If there is to be none.
@@ -154,9 +154,9 @@ impl Check {
     /// Makes the cluster's own workload controllers part of the world: pods are scheduled and become ready, Deployments,
     /// StatefulSets and DaemonSets roll out, Jobs complete, claims are bound. Without it, nothing does that.
     ///
-    /// Each of them does one thing at a time, at any moment. What they make is no output of a controller: the built-in rules leave
-    /// it alone. The world gets a node and a default class of storage, so call this before [`Check::given`] if claims
-    /// are given. What is simpler than on a cluster is said in [`windlass_model::workloads`].
+    /// Each of them does one thing at a time, at any time. What they make is no output of a controller, so the
+    /// built-in rules ignore it. The world gets a node and a default class of storage, so call this before
+    /// [`Check::given`] if claims are given. What is simpler than on a cluster is said in [`windlass_model::workloads`].
     #[must_use]
     pub fn workloads(mut self) -> Self {
         for request in workloads::first_requests(self.cluster.store(), self.cluster.now()) {
@@ -371,7 +371,7 @@ impl Check {
         self
     }
 
-    /// Gives up, undecided, after so many states.
+    /// Maximum number of states. Beyond it the check stops, undecided. Default: 20 million.
     #[must_use]
     pub fn max_states(mut self, most: usize) -> Self {
         self.options.max_states = most;
@@ -408,7 +408,7 @@ impl Check {
         self
     }
 
-    /// Runs the check. What is wrong is shown with as few faults as it takes, and then in as few steps.
+    /// Runs the check. A violation is shown with as few faults as possible, and then with as few steps.
     ///
     /// Every rule that is violated is reported, those of the user first: after each violation the rest is checked
     /// without that rule. [`Check::only_first_violation`] ends with the first.
@@ -466,7 +466,7 @@ impl Check {
         }
     }
 
-    /// Draws random runs instead of exploring everything. What they do not find may be wrong all the same.
+    /// Draws random runs instead of exploring everything. What they do not find may be violated all the same.
     pub fn simulate(&self, options: &SimulationOptions) -> Simulation {
         self.with_sound_reductions(|subject| engine::simulate(subject, options))
     }
@@ -499,12 +499,12 @@ impl Check {
     /// treats names in its own way, or depends on the very numbers of versions. Its verdict is worth nothing then.
     fn without_misfit(&self, subject: &Subject) -> Option<Check> {
         let parts = subject.world.parts();
-        match (&parts.steps.depends_on_numbers, &parts.mirrors.broken) {
+        match (&parts.steps.depends_on_numbers, &parts.permutations.broken) {
             (Some(why), _) => Some(self.not_renumbered(why)),
-            (None, Some(Unlike::Names)) => {
+            (None, Some(Asymmetry::Names)) => {
                 Some(self.clone().reductions(Reductions { symmetry: false, ..self.reductions }))
             }
-            (None, Some(Unlike::Processes)) => {
+            (None, Some(Asymmetry::Processes)) => {
                 Some(self.clone().reductions(Reductions { replicas: false, ..self.reductions }))
             }
             (None, None) => None,
@@ -537,7 +537,7 @@ impl Check {
     /// The world and its rules, for the engine.
     ///
     /// # Panics
-    /// If a controller wants to watch by a field that the API server cannot select by: it would never be told anything.
+    /// If a controller wants to watch by a field that the API server cannot select by: it would never be notified.
     pub(crate) fn subject(&self) -> Subject {
         self.controllers.iter().for_each(|controller| self.check_fields(controller));
         let alike = |controller: &Controller| std::iter::repeat_n(controller.clone(), self.replicas);
@@ -580,10 +580,10 @@ impl Check {
         self
     }
 
-    /// Runs the check and panics with the trace if anything is wrong, or if it could not be decided.
+    /// Runs the check and panics with the trace if anything is violated, or if it could not be decided.
     ///
     /// # Panics
-    /// If something is wrong.
+    /// If something is violated.
     pub fn assert(&self) -> Report {
         let report = self.run();
         assert!(report.holds(), "{report}");

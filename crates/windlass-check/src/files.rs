@@ -1,4 +1,4 @@
-//! Counterexamples as files: the one place here that reads and writes them.
+//! Counterexamples as files: the only module that reads and writes them.
 
 use std::fs;
 use std::io::{self, Write};
@@ -78,8 +78,8 @@ impl Counterexample {
 pub fn save_all(folder: &Path, counterexample: &Counterexample) -> Result<Saved, FileError> {
     fs::create_dir_all(folder).map_err(|error| FileError::Write { path: folder.to_owned(), error })?;
     let stem = file_stem(&counterexample.check);
-    let place = |ending: &str| folder.join(format!("{stem}.{ending}"));
-    let saved = Saved { json: place("json"), html: place("html"), mermaid: place("mmd") };
+    let path = |ending: &str| folder.join(format!("{stem}.{ending}"));
+    let saved = Saved { json: path("json"), html: path("html"), mermaid: path("mmd") };
     counterexample.save(&saved.json)?;
     write(&saved.html, &counterexample.to_html())?;
     write(&saved.mermaid, &counterexample.to_mermaid())?;

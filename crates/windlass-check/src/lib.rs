@@ -73,6 +73,7 @@ mod trace;
 mod vacuity;
 mod values;
 mod view;
+mod violation;
 mod world;
 
 pub use between::{Actor, Between};
@@ -82,16 +83,17 @@ pub use fault::Faults;
 pub use files::{FileError, Saved, save_all};
 pub use host::client::ClientEvent;
 pub use oracle::Oracle;
-pub use play::{End, Ends, Event, Schedule, Stage};
+pub use play::{Event, FinalState, FinalStates, Schedule, Stage};
 pub use reductions::Reductions;
 pub use replay::{Now, Replayed, replay};
-pub use report::{Report, Violation};
+pub use report::Report;
 pub use show::exchange;
 pub use trace::{
-    Counterexample, FORMAT, InitialObject, ObjectChange, ObjectMention, ReadError, ServiceChange, Trace,
-    TraceStep, Wrong, WrongKind,
+    BrokenRule, Counterexample, FORMAT, InitialObject, ObjectChange, ObjectMention, ReadError, RuleKind,
+    ServiceChange, Trace, TraceStep,
 };
 pub use view::View;
+pub use violation::Violation;
 
 /// The namespace of objects that name none.
 const DEFAULT_NAMESPACE: &str = "default";

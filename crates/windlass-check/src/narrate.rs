@@ -1,11 +1,11 @@
-//! Tells in words what happens in a step of the world.
+//! Describes in words what happens in a step of the world.
 
 mod objects;
 mod services;
 
 use windlass::Ask;
 
-use crate::action::{Action, KINDS, Place};
+use crate::action::{Action, KINDS, SlotIndex};
 use crate::show;
 use crate::trace::TraceStep;
 use crate::world::{CLUSTER, HOSTS, Step, Words, World};
@@ -52,14 +52,10 @@ impl Story<'_> {
                 None => (None, Some(self.peer()), self.exchange()),
             },
             Action::Notify { controller, job } => {
-                return self.watch(controller, "tells", format!("that {} has changed", self.target(job)));
+                return self.notification(controller, "", job);
             }
             Action::NotifyAgain { controller, job } => {
-                return self.watch(
-                    controller,
-                    "tells",
-                    format!("AGAIN that {} has changed", self.target(job)),
-                );
+                return self.notification(controller, " AGAIN", job);
             }
             Action::Timer { controller, job } => {
                 (process(controller), None, format!("it is time to look at {} again", self.target(job)))
@@ -68,21 +64,21 @@ impl Story<'_> {
                 let target = self.next_in_queue(controller);
                 (process(controller), None, format!("starts to reconcile {target}"))
             }
-            Action::Deliver { place, .. } => {
+            Action::Deliver { slot, .. } => {
                 let how = match self.action.fault() {
                     Some(_) => "gets a STALE answer ",
                     None => "",
                 };
-                (process(place.controller), Some(self.peer()), format!("{how}{}", self.request_of(place)))
+                (process(slot.controller), Some(self.peer()), format!("{how}{}", self.request_of(slot)))
             }
-            Action::DeliverAgain { place } => {
-                (process(place.controller), Some(self.peer()), format!("AGAIN, {}", self.request_of(place)))
+            Action::DeliverAgain { slot } => {
+                (process(slot.controller), Some(self.peer()), format!("AGAIN, {}", self.request_of(slot)))
             }
-            Action::Draw { place, .. } => {
-                (process(place.controller), None, format!("draws the random value {}", self.answer()))
+            Action::Draw { slot, .. } => {
+                (process(slot.controller), None, format!("draws the random value {}", self.answer()))
             }
-            Action::Reply { place, .. } => {
-                (process(place.controller), None, format!("gets the answer {}", self.answer()))
+            Action::Reply { slot, .. } => {
+                (process(slot.controller), None, format!("gets the answer {}", self.answer()))
             }
             Action::Late { .. } => {
                 return (
@@ -106,18 +102,18 @@ impl Story<'_> {
                 let text = format!("CRASHES{doing} and starts again{}", self.view(controller, position));
                 (process(controller), None, text)
             }
-            Action::LoseRequest { place } => (
-                process(place.controller),
+            Action::LoseRequest { slot } => (
+                process(slot.controller),
                 None,
-                format!("{} is LOST on the way; it times out", self.ask_at(place)),
+                format!("{} is LOST on the way; it times out", self.ask_at(slot)),
             ),
-            Action::LoseReply { place } => {
-                let text = format!("the answer to {} is LOST; it times out", self.ask_at(place));
-                (process(place.controller), None, text)
+            Action::LoseReply { slot } => {
+                let text = format!("the answer to {} is LOST; it times out", self.ask_at(slot));
+                (process(slot.controller), None, text)
             }
-            Action::Error { place } => {
-                let text = format!("{} is answered with an ERROR: {}", self.ask_at(place), self.answer());
-                (process(place.controller), Some(self.lane_at(place)), text)
+            Action::Error { slot } => {
+                let text = format!("{} is answered with an ERROR: {}", self.ask_at(slot), self.answer());
+                (process(slot.controller), Some(self.lane_at(slot)), text)
             }
             Action::Cut { controller, peer } => {
                 let text = format!("is CUT OFF from {}", self.peer_name(peer));
@@ -127,16 +123,16 @@ impl Story<'_> {
                 let text = format!("reaches {} again", self.peer_name(peer));
                 (process(controller), Some(self.peer_lane(peer.into())), text)
             }
-            Action::Timeout { place } => {
-                (process(place.controller), None, format!("gives up waiting for {}", self.ask_at(place)))
+            Action::Timeout { slot } => {
+                (process(slot.controller), None, format!("gives up waiting for {}", self.ask_at(slot)))
             }
             Action::Advance { controller, kind } => {
                 let delivered = format!("delivers {}", self.undelivered(controller, kind));
-                return self.watch(controller, "of", delivered);
+                return self.watch(controller, delivered);
             }
             Action::Gap { controller, position } => {
                 let text = format!("BREAKS, and begins again with a list{}", self.view(controller, position));
-                return self.watch(controller, "of", text);
+                return self.watch(controller, text);
             }
             Action::ClockJump { controller, forward } => {
                 let way = if forward { "FORWARD" } else { "BACK" };
@@ -146,10 +142,17 @@ impl Story<'_> {
         (who.map_or("client".to_owned(), |number| self.world.process_name(number)), whom, text)
     }
 
-    /// `tells two-configmaps that default/a has changed`, `of two-configmaps BREAKS`
-    fn watch(&mut self, controller: u8, how: &str, text: String) -> (String, Option<String>, String) {
+    /// `notifies two-configmaps: default/a changed`
+    fn notification(&mut self, controller: u8, again: &str, job: u32) -> (String, Option<String>, String) {
         let process = self.world.process_name(controller.into());
-        ("watch".to_owned(), Some(process.clone()), format!("{how} {process} {text}"))
+        let text = format!("notifies {process}{again}: {} changed", self.target(job));
+        ("watch".to_owned(), Some(process), text)
+    }
+
+    /// `of two-configmaps BREAKS, and begins again with a list`
+    fn watch(&mut self, controller: u8, text: String) -> (String, Option<String>, String) {
+        let process = self.world.process_name(controller.into());
+        ("watch".to_owned(), Some(process.clone()), format!("of {process} {text}"))
     }
 
     /// A name for the action that does not depend on the order in which parts were met.
@@ -168,14 +171,14 @@ impl Story<'_> {
             Action::Start { controller } => {
                 format!("{}: {}", self.world.process_name(controller.into()), self.next_in_queue(controller))
             }
-            Action::Deliver { place, .. }
-            | Action::DeliverAgain { place }
-            | Action::LoseRequest { place }
-            | Action::LoseReply { place }
-            | Action::Error { place }
-            | Action::Timeout { place } => self.at(place),
-            Action::Draw { place, value } => format!("{}, value {}", self.at(place), value + 1),
-            Action::Reply { place, reply } => format!("{}, answer {}", self.at(place), reply + 1),
+            Action::Deliver { slot, .. }
+            | Action::DeliverAgain { slot }
+            | Action::LoseRequest { slot }
+            | Action::LoseReply { slot }
+            | Action::Error { slot }
+            | Action::Timeout { slot } => self.at(slot),
+            Action::Draw { slot, value } => format!("{}, value {}", self.at(slot), value + 1),
+            Action::Reply { slot, reply } => format!("{}, answer {}", self.at(slot), reply + 1),
             Action::Late { .. } | Action::Duplicate { .. } => self.message(),
             Action::Collect { .. } => format!("{}: {}", self.collector(), self.message()),
             Action::Crash { controller, position } | Action::Gap { controller, position } => {
@@ -200,15 +203,15 @@ impl Story<'_> {
         format!("{kind} {what}")
     }
 
-    fn at(&mut self, place: Place) -> String {
-        let (target, _) = self.reconcile_at(place);
-        let slot = if place.slot > 0 { format!(", request {}", place.slot + 1) } else { String::new() };
-        format!("{}: {target}: {}{slot}", self.world.process_name(place.process()), self.ask_at(place))
+    fn at(&mut self, slot: SlotIndex) -> String {
+        let (target, _) = self.reconcile_at(slot);
+        let number = if slot.slot > 0 { format!(", request {}", slot.slot + 1) } else { String::new() };
+        format!("{}: {target}: {}{number}", self.world.process_name(slot.process()), self.ask_at(slot))
     }
 
-    fn request_of(&mut self, place: Place) -> String {
-        let (target, state) = self.reconcile_at(place);
-        format!("in state {state} of {target}: {}{}", self.exchange(), self.by_now(place))
+    fn request_of(&mut self, slot: SlotIndex) -> String {
+        let (target, state) = self.reconcile_at(slot);
+        format!("in state {state} of {target}: {}{}", self.exchange(), self.by_now(slot))
     }
 
     /// Which watches of a process begin with an old view, and how old: ` with configmaps 1 write behind`.
@@ -238,11 +241,11 @@ impl Story<'_> {
     }
 
     /// What a stale answer does not know yet: `; by now spec.replicas: 2 -> 3`.
-    fn by_now(&mut self, place: Place) -> String {
+    fn by_now(&mut self, slot: SlotIndex) -> String {
         if !matches!(self.action, Action::Deliver { .. }) {
             return String::new();
         }
-        match (self.replaced_by(), self.stale_and_real(place)) {
+        match (self.replaced_by(), self.stale_and_real(slot)) {
             (Some((key, _)), _) => show::by_now_another(&key),
             (None, Some((stale, real))) => show::by_now(&stale, &real),
             (None, None) => String::new(),
@@ -250,15 +253,15 @@ impl Story<'_> {
     }
 
     /// The parent and the state of the reconcile that asks.
-    fn reconcile_at(&self, place: Place) -> (String, String) {
+    fn reconcile_at(&self, slot: SlotIndex) -> (String, String) {
         let parts = self.world.parts();
-        let host = parts.hosts.get(self.before[HOSTS + place.process()]);
-        let active = &host.active[usize::from(place.active)];
+        let host = parts.hosts.get(self.before[HOSTS + slot.process()]);
+        let active = &host.active[usize::from(slot.active)];
         (parts.jobs.get(active.job).target.to_string(), parts.steps.node(active.node).state.to_owned())
     }
 
-    fn ask_at(&mut self, place: Place) -> String {
-        let ask = self.ask_number(place);
+    fn ask_at(&mut self, slot: SlotIndex) -> String {
+        let ask = self.ask_number(slot);
         show::ask(self.world.parts().asks.get(ask))
     }
 
@@ -269,8 +272,8 @@ impl Story<'_> {
     fn next_in_queue(&self, controller: u8) -> String {
         let parts = self.world.parts();
         let host = parts.hosts.get(self.before[HOSTS + usize::from(controller)]);
-        let place = host.first_to_start(parts.setup.workers);
-        place.map_or(String::new(), |place| parts.jobs.get(host.queue[place]).target.to_string())
+        let index = host.first_to_start(parts.setup.workers);
+        index.map_or(String::new(), |index| parts.jobs.get(host.queue[index]).target.to_string())
     }
 
     fn under_way(&self, controller: u8) -> String {
@@ -313,7 +316,7 @@ impl Story<'_> {
 
     fn answer(&mut self) -> String {
         let answer = match self.action {
-            Action::Reply { place, reply } => self.world.reply_answer(self.before, place, reply),
+            Action::Reply { slot, reply } => self.world.reply_answer(self.before, slot, reply),
             _ => self.step.answer,
         };
         answer.map_or(String::new(), |answer| show::answer(self.world.parts().answers.get(answer)))

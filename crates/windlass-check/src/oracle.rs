@@ -21,8 +21,8 @@ pub enum Oracle {
     /// From then on no write is sent, not even one that changes nothing.
     QuietAtRest,
     /// Where it ends, objects and services, does not depend on the order of things, nor on faults; but for fields that
-    /// [`crate::Check::may_differ`] names, and services that [`crate::Check::service_may_differ`] does. Not judged if several client scripts run side by side, which may well race,
-    /// or if random values are drawn.
+    /// [`crate::Check::may_differ`] names, and services that [`crate::Check::service_may_differ`] does. Not evaluated if
+    /// several client scripts run side by side, which may well race, or if random values are drawn.
     OneResult,
     /// What a controller made is gone when the object it was made for is gone.
     NoOrphans,
@@ -182,7 +182,7 @@ fn managers(found: &Value) -> impl Iterator<Item = &str> {
 fn is_abandoned(cluster: &Cluster, maker: &Controller, key: &Key, found: &Value) -> bool {
     let parent = &maker.declaration().parent().resource;
     if parent.group == *key.group && parent.plural == *key.plural {
-        // A parent that the controller made itself is nobody's child.
+        // A parent that the controller made itself has no owner.
         return false;
     }
     let mut parents = cluster.store().scan(&parent.group, &parent.plural, None, None);

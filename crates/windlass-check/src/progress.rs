@@ -4,13 +4,13 @@ use std::io::{Write, stderr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::engine::{Progress, TellProgress};
+use crate::engine::{Progress, ProgressCallback};
 
 /// A check that takes no longer than this says nothing, and one that does says so about as often.
 const INTERVAL_SECONDS: u64 = 5;
 
 /// Writes a line every few seconds, past the test harness, which would keep it until the test has ended.
-pub(crate) fn on_stderr(controllers: &str) -> Arc<TellProgress> {
+pub(crate) fn on_stderr(controllers: &str) -> Arc<ProgressCallback> {
     let (controllers, next) = (controllers.to_owned(), AtomicU64::new(INTERVAL_SECONDS));
     Arc::new(move |progress: &Progress| {
         let now = progress.elapsed.as_secs();

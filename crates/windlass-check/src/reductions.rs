@@ -10,14 +10,14 @@ pub struct Reductions {
     /// switched off by itself, and the verdict says so.
     pub versions: bool,
     /// States that differ only in which of several equal objects is which are one state. Given objects that are
-    /// equal but for their names change places, if the code turns out to treat their names alike.
+    /// equal but for their names can be permuted, if the code turns out to treat their names alike.
     pub symmetry: bool,
     /// States that differ only in which process of a controller is which are one state: see
     /// [`Check::replicas`](crate::Check::replicas).
     pub replicas: bool,
     /// Answers that nothing can interfere with are received at once.
     pub partial_order: bool,
-    /// A state in which no more can go wrong than in one that was visited before, and which is like it in all else, is
+    /// A state in which no more faults can strike than in one that was visited before, and which is like it in all else, is
     /// not visited: what is left of the budgets of faults, and which messages may still come again, decides nothing
     /// but which faults can strike.
     pub subsumption: bool,

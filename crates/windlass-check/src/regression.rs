@@ -1,56 +1,32 @@
-//! What a check found as a document, and whether a document from before still shows something wrong.
+//! What a check found as a document, and whether an earlier document is still reproduced.
 
 use windlass_model::{Cluster, Key, Store};
 
 use crate::check::Check;
-use crate::engine::{self, Simulation};
+use crate::engine::Simulation;
 use crate::replay::{Replayed, replay};
-use crate::report::{Report, Violation};
+use crate::report::Report;
 use crate::show;
-use crate::trace::{Counterexample, InitialObject, Trace, Wrong};
+use crate::trace::{BrokenRule, Counterexample, InitialObject, Trace};
+use crate::violation::Violation;
 
 impl Check {
     /// How the check failed, under a name to find it again; nothing if the report has no violation.
     pub fn counterexample(&self, name: &str, report: &Report) -> Option<Counterexample> {
-        let violation = report.violation.as_ref()?;
-        let (wrong, repeats) = match violation {
-            Violation::Always { property, .. } => (Wrong::always(property), None),
-            Violation::Eventually { property, repeats, .. } => (Wrong::eventually(property), Some(repeats)),
-            Violation::Never { property } => (Wrong::never(property), None),
-            Violation::Step { message, .. } => (Wrong::step(message), None),
-            Violation::AtRest { message, repeats, .. } => (Wrong::end(message), Some(repeats)),
-            Violation::Code { bug, .. } => (Wrong::step(&bug.to_string()), None),
-        };
-        Some(self.document(name, wrong, violation.trace(), repeats))
+        Some(self.document(name, report.violation.as_ref()?))
     }
 
     /// How random runs failed, under a name to find it again; nothing if they found nothing.
     pub fn simulated_counterexample(&self, name: &str, simulation: &Simulation) -> Option<Counterexample> {
         let (_, violation) = simulation.violation.as_ref()?;
-        let (wrong, trace, repeats) = match violation {
-            engine::Violation::Always { property, trace } => (Wrong::always(property), Some(trace), None),
-            engine::Violation::Eventually { property, trace, repeats } => {
-                (Wrong::eventually(property), Some(trace), Some(repeats))
-            }
-            engine::Violation::Never { property } => (Wrong::never(property), None, None),
-            engine::Violation::End { message, trace, repeats } => {
-                (Wrong::end(message), Some(trace), Some(repeats))
-            }
-            engine::Violation::Wrong { message, trace } => (Wrong::step(message), Some(trace), None),
-        };
-        Some(self.document(name, wrong, trace, repeats))
+        Some(self.document(name, violation))
     }
 
-    fn document(
-        &self,
-        name: &str,
-        wrong: Wrong,
-        trace: Option<&Trace>,
-        repeats: Option<&Trace>,
-    ) -> Counterexample {
-        let (trace, repeats) = (trace.cloned().unwrap_or_default(), repeats.cloned().unwrap_or_default());
+    fn document(&self, name: &str, violation: &Violation) -> Counterexample {
+        let trace = violation.trace().cloned().unwrap_or_default();
+        let repeats = violation.repeats().cloned().unwrap_or_default();
         let first = self.first_objects(&trace, &repeats);
-        Counterexample::new(name, &self.bounds(), wrong)
+        Counterexample::new(name, &self.bounds(), broken_rule(violation))
             .starting_with(first)
             .with_services(self.service_states().clone())
             .along(trace, repeats)
@@ -82,5 +58,16 @@ impl Check {
             .filter(|(name, key, _)| empty.store().get(key).is_none() || is_parent(key) || changes(name))
             .map(|(object, _, value)| InitialObject { object, value: (*value).clone() })
             .collect()
+    }
+}
+
+fn broken_rule(violation: &Violation) -> BrokenRule {
+    match violation {
+        Violation::Always { property, .. } => BrokenRule::always(property),
+        Violation::Eventually { property, .. } => BrokenRule::eventually(property),
+        Violation::Never { property } => BrokenRule::never(property),
+        Violation::Step { message, .. } => BrokenRule::step(message),
+        Violation::AtRest { message, .. } => BrokenRule::end(message),
+        Violation::Code { bug, .. } => BrokenRule::step(&bug.to_string()),
     }
 }

@@ -1,25 +1,25 @@
-//! Replay: walks a recorded counterexample through a model again and says whether it still shows what is wrong.
+//! Replay: walks a recorded counterexample through a model again and says whether the violation is reproduced.
 
 mod ends;
-mod judge;
+mod evaluate;
 #[cfg(test)]
 mod tests;
 mod words;
 
 use crate::engine::{Model, Next};
-use crate::trace::{Counterexample, TraceStep, WrongKind};
+use crate::trace::{Counterexample, RuleKind, TraceStep};
 
 /// How a recorded counterexample came out when it was tried again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Replayed {
-    /// The same steps lead to the same mistake.
-    StillWrong {
-        /// What is wrong, and where.
+    /// The same steps lead to the same violation.
+    Reproduced {
+        /// What is violated, and where.
         message: String,
     },
-    /// The same steps are possible, but nothing is wrong with them now. The check as a whole may still fail
+    /// The same steps are possible, but nothing is violated now. The check as a whole may still fail
     /// elsewhere.
-    NoLongerWrong {
+    NotReproduced {
         /// Why not.
         message: String,
     },
@@ -32,7 +32,7 @@ pub enum Replayed {
         /// What happens now.
         now: Now,
     },
-    /// A single run cannot tell.
+    /// A single run cannot decide it.
     Undecided {
         /// Why not.
         message: String,
@@ -47,23 +47,23 @@ pub enum Now {
     /// The action is not possible; these are.
     Possible(Vec<TraceStep>),
     /// The action leads to what must never happen, in words.
-    Wrong(String),
+    Violation(String),
 }
 
 impl Replayed {
-    /// Whether the mistake is still there.
-    pub fn is_still_wrong(&self) -> bool {
-        matches!(self, Replayed::StillWrong { .. })
+    /// Whether the violation is still there.
+    pub fn is_reproduced(&self) -> bool {
+        matches!(self, Replayed::Reproduced { .. })
     }
 }
 
-/// Walks the recorded steps through a model, which is started afresh.
+/// Walks the recorded steps through a fresh copy of a model.
 pub fn replay<M: Model>(model: &M, counterexample: &Counterexample) -> Replayed {
-    let tried = (0..model.afresh().initial().len()).map(|number| {
+    let tried = (0..model.fresh_copy().initial().len()).map(|number| {
         // A state means something to the worker that made it, and to no other.
-        let mut model = model.afresh();
+        let mut model = model.fresh_copy();
         let start = model.initial().swap_remove(number);
-        let mut walk = Walk { model, states: vec![start], wrong: None };
+        let mut walk = Walk { model, states: vec![start], violation: None };
         walk.along(counterexample).unwrap_or_else(|diverged| diverged)
     });
     // The document does not say where it starts: the start that fits best is the one that was meant.
@@ -74,8 +74,8 @@ pub fn replay<M: Model>(model: &M, counterexample: &Counterexample) -> Replayed 
 /// How well a replay fits what was recorded.
 fn fit(replayed: &Replayed) -> (u8, usize) {
     match replayed {
-        Replayed::StillWrong { .. } => (2, 0),
-        Replayed::NoLongerWrong { .. } | Replayed::Undecided { .. } => (1, 0),
+        Replayed::Reproduced { .. } => (2, 0),
+        Replayed::NotReproduced { .. } | Replayed::Undecided { .. } => (1, 0),
         Replayed::Diverged { step, .. } => (0, *step),
     }
 }
@@ -86,27 +86,27 @@ struct Walk<M: Model> {
     /// All states so far, the first one included.
     states: Vec<M::State>,
     /// What the last step led to, if that must never happen.
-    wrong: Option<String>,
+    violation: Option<String>,
 }
 
 impl<M: Model> Walk<M> {
-    /// Takes all steps and judges the end; the error is the divergence.
+    /// Takes all steps and evaluates the end; the error is the divergence.
     fn along(&mut self, counterexample: &Counterexample) -> Result<Replayed, Replayed> {
         let Counterexample { steps, repeats, violation, .. } = counterexample;
         for (number, recorded) in (1..).zip(steps) {
             let last = number == steps.len();
-            self.take(number, recorded, violation.kind == WrongKind::Step && last)?;
+            self.take(number, recorded, violation.kind == RuleKind::Step && last)?;
         }
         let end = self.states.len() - 1;
         for (number, recorded) in (steps.len() + 1..).zip(repeats) {
             self.take(number, recorded, false)?;
         }
-        Ok(self.judge(violation, end))
+        Ok(self.evaluate(violation, end))
     }
 
-    /// Takes a step as it was recorded. Only the step that was recorded as wrong may be so again, and may
+    /// Takes a step as it was recorded. Only the step that was recorded as a violation may be so again, and may
     /// also have become another one.
-    fn take(&mut self, step: usize, recorded: &TraceStep, was_wrong: bool) -> Result<(), Replayed> {
+    fn take(&mut self, step: usize, recorded: &TraceStep, was_violation: bool) -> Result<(), Replayed> {
         let diverged = |now| Err(Replayed::Diverged { step, recorded: Box::new(recorded.clone()), now });
         let state = self.states.last().expect("the first state is always there").clone();
         let possible = possible(&mut self.model, &state);
@@ -117,9 +117,9 @@ impl<M: Model> Walk<M> {
             return diverged(Now::Possible(possible));
         };
         match next {
-            Outcome::Wrong(message) if was_wrong => self.wrong = Some(message.clone()),
-            Outcome::Wrong(message) => return diverged(Now::Wrong(message.clone())),
-            Outcome::State(next) if was_wrong || is_same(described, recorded) => {
+            Outcome::Violation(message) if was_violation => self.violation = Some(message.clone()),
+            Outcome::Violation(message) => return diverged(Now::Violation(message.clone())),
+            Outcome::State(next) if was_violation || is_same(described, recorded) => {
                 self.states.push(next.clone())
             }
             Outcome::State(_) => return diverged(Now::Otherwise(Box::new(described.clone()))),
@@ -131,7 +131,7 @@ impl<M: Model> Walk<M> {
 /// Where a possible action leads.
 enum Outcome<State> {
     State(State),
-    Wrong(String),
+    Violation(String),
 }
 
 /// All that can happen in a state, in words, and where it leads.
@@ -143,7 +143,7 @@ fn possible<M: Model>(model: &mut M, state: &M::State) -> Vec<(TraceStep, Outcom
         let outcome = match model.next(state, action) {
             Next::Impossible => continue,
             Next::State(next) => Outcome::State(next),
-            Next::Wrong(message) => Outcome::Wrong(message),
+            Next::Violation(message) => Outcome::Violation(message),
         };
         possible.push((model.describe(state, action), outcome));
     }

@@ -3,14 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use windlass::Bug;
-
-use crate::engine::{self, Ended, Exploration, Options, Simulation};
+use crate::engine::{Exploration, Options, Simulation, StopReason};
 use crate::fault::Faults;
 use crate::oracle::Oracle;
 use crate::subject::Subject;
-use crate::trace::{Trace, numbered};
 use crate::vacuity;
+use crate::violation::Violation;
 
 /// What a check found.
 #[derive(Clone, Debug)]
@@ -27,9 +25,9 @@ pub struct Report {
     pub executions: u64,
     /// How many distinct parts the states are made of.
     pub parts: String,
-    /// What is wrong: a property of the user's if one is violated, else a built-in one.
+    /// The violation: of a property of the user's if there is one, else of a built-in rule.
     pub violation: Option<Violation>,
-    /// What else is wrong: each rule that is violated, with a trace of its own.
+    /// Violations of further rules, each with a trace of its own.
     pub further: Vec<Violation>,
     /// The distinct sets of objects in which fair runs end up, as JSON lines without what only counts writes.
     pub ends: Vec<String>,
@@ -47,55 +45,6 @@ pub struct Report {
     pub exploration: Exploration,
 }
 
-/// Something that is wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Violation {
-    /// A state breaks an `always`.
-    Always {
-        /// The property.
-        property: String,
-        /// The shortest way there.
-        trace: Trace,
-    },
-    /// A fair run ends up where an `eventually` does not hold.
-    Eventually {
-        /// The property.
-        property: String,
-        /// The shortest way there.
-        trace: Trace,
-        /// What repeats for ever from there; empty if nothing more happens.
-        repeats: Trace,
-    },
-    /// No state satisfies a `sometimes`: the check may be vacuous.
-    Never {
-        /// The property.
-        property: String,
-    },
-    /// A step that must never happen: a `never between`, or a write that hits the wrong object.
-    Step {
-        /// What happened.
-        message: String,
-        /// The shortest way there.
-        trace: Trace,
-    },
-    /// A fair run ends up where a built-in rule is broken.
-    AtRest {
-        /// Which rule, and how.
-        message: String,
-        /// The shortest way there.
-        trace: Trace,
-        /// What repeats for ever from there; empty if nothing more happens.
-        repeats: Trace,
-    },
-    /// The controller's code is wrong in itself.
-    Code {
-        /// How.
-        bug: Bug,
-        /// The shortest way there.
-        trace: Trace,
-    },
-}
-
 impl Report {
     pub(crate) fn new(
         subject: &Subject,
@@ -108,16 +57,14 @@ impl Report {
         let parts = subject.world.parts();
         let mut names: Vec<&str> = parts.setup.processes.iter().map(windlass::Controller::name).collect();
         names.dedup();
-        let violation = exploration
-            .violation
-            .take()
-            .map(|violation| Violation::from(violation, |message| subject.bug(message)));
+        let violation =
+            exploration.violation.take().map(|violation| violation.with_bug(|message| subject.bug(message)));
         let never_struck = parts.setup.faults.never_struck(&exploration.kinds);
-        let is_complete = exploration.ended == Ended::Complete;
+        let is_complete = exploration.stop_reason == StopReason::Complete;
         let vacuous = vacuity::never_succeeds(&parts)
             .filter(|_| is_complete && subject.rules().oracles.contains(&Oracle::CanSucceed));
         let simulated = exploration.simulation.as_mut().and_then(|simulation| simulation.violation.clone());
-        let simulated = simulated.map(|(_, wrong)| Violation::from(wrong, |message| subject.bug(message)));
+        let simulated = simulated.map(|(_, found)| found.with_bug(|message| subject.bug(message)));
         let violation = violation.or(vacuous.map(|property| Violation::Never { property })).or(simulated);
         if is_complete {
             notes.extend(vacuity::notes(&parts));
@@ -157,7 +104,7 @@ impl Report {
 
     /// Whether everything holds, in every state within the bounds.
     pub fn holds(&self) -> bool {
-        self.exploration.ended == Ended::Complete && self.violation.is_none()
+        self.exploration.stop_reason == StopReason::Complete && self.violation.is_none()
     }
 
     /// Distinct states of the world.
@@ -172,67 +119,12 @@ impl Report {
 
     /// The verdict in words.
     pub fn verdict(&self) -> &'static str {
-        match (&self.violation, self.exploration.ended) {
+        match (&self.violation, self.exploration.stop_reason) {
             (Some(_), _) => "VIOLATED",
-            (None, Ended::Complete | Ended::Violated) => "holds",
-            (None, Ended::StateLimit) => "NOT DECIDED (the state limit was reached)",
-            (None, Ended::MemoryLimit) => "NOT DECIDED (the memory was full)",
-            (None, Ended::Stopped) => "NOT DECIDED (it was stopped)",
-        }
-    }
-}
-
-impl Violation {
-    /// The engine's words; a mistake in code is recognised by its message.
-    fn from(violation: engine::Violation, bugs: impl Fn(&str) -> Option<Bug>) -> Self {
-        match violation {
-            engine::Violation::Always { property, trace } => Violation::Always { property, trace },
-            engine::Violation::Eventually { property, trace, repeats } => {
-                Violation::Eventually { property, trace, repeats }
-            }
-            engine::Violation::Never { property } => Violation::Never { property },
-            engine::Violation::End { message, trace, repeats } => {
-                Violation::AtRest { message, trace, repeats }
-            }
-            engine::Violation::Wrong { message, trace } => match bugs(&message) {
-                Some(bug) => Violation::Code { bug, trace },
-                None => Violation::Step { message, trace },
-            },
-        }
-    }
-
-    /// The rule that is violated, in one line: `always "cm2 implies cm1"`.
-    pub fn rule(&self) -> String {
-        match self {
-            Violation::Always { property, .. } => format!("always {property:?}"),
-            Violation::Eventually { property, .. } => format!("eventually {property:?}"),
-            Violation::Never { property } => format!("sometimes {property:?}"),
-            Violation::Step { message, .. } | Violation::AtRest { message, .. } => {
-                message.lines().next().unwrap_or_default().to_owned()
-            }
-            Violation::Code { bug, .. } => bug.reason().to_owned(),
-        }
-    }
-
-    /// Whether it is of a rule that the user has written, and not of one that every check has.
-    pub(crate) fn is_of_the_user(&self) -> bool {
-        match self {
-            Violation::Always { .. } | Violation::Eventually { .. } | Violation::Never { .. } => true,
-            Violation::Step { message, .. } => !message.starts_with('"'),
-            Violation::AtRest { .. } => false,
-            Violation::Code { .. } => true,
-        }
-    }
-
-    /// The way to where it shows; empty for what never comes true.
-    pub fn trace(&self) -> Option<&Trace> {
-        match self {
-            Violation::Always { trace, .. }
-            | Violation::Eventually { trace, .. }
-            | Violation::Step { trace, .. }
-            | Violation::AtRest { trace, .. }
-            | Violation::Code { trace, .. } => Some(trace),
-            Violation::Never { .. } => None,
+            (None, StopReason::Complete | StopReason::Violated) => "holds",
+            (None, StopReason::StateLimit) => "NOT DECIDED (the state limit was reached)",
+            (None, StopReason::MemoryLimit) => "NOT DECIDED (the memory was full)",
+            (None, StopReason::Stopped) => "NOT DECIDED (it was stopped)",
         }
     }
 }
@@ -278,48 +170,16 @@ impl fmt::Display for Report {
     }
 }
 
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Violation::Always { property, trace } => {
-                write!(f, "always \"{property}\" does not hold after these steps:\n{trace}")
-            }
-            Violation::Eventually { property, trace, repeats } => {
-                let (trace, repeats) = numbered(trace, repeats);
-                write!(f, "eventually \"{property}\" does not come true. After these steps:\n{trace}")?;
-                write_loop(f, &repeats)
-            }
-            Violation::AtRest { message, trace, repeats } => {
-                let (trace, repeats) = numbered(trace, repeats);
-                // The particulars stand on lines of their own.
-                let end = if message.contains('\n') { "\n" } else { ". " };
-                write!(f, "{message}{end}After these steps:\n{trace}")?;
-                write_loop(f, &repeats)
-            }
-            Violation::Never { property } => {
-                writeln!(
-                    f,
-                    "sometimes \"{property}\" is true in no state: the check shows less than it seems to"
-                )
-            }
-            Violation::Step { message, trace } => {
-                write!(f, "{message}, with the last of these steps:\n{trace}")
-            }
-            Violation::Code { bug, trace } => write!(f, "{bug}\nafter these steps:\n{trace}"),
-        }
-    }
-}
-
 /// Which limit was reached, how far everything was seen, and what to do.
 fn limit_note(exploration: &Exploration, options: &Options) -> Option<String> {
-    let limit = match exploration.ended {
-        Ended::StateLimit => {
+    let limit = match exploration.stop_reason {
+        StopReason::StateLimit => {
             format!("{} states (Check::max_states, --max-states)", grouped(options.max_states as u64))
         }
-        Ended::MemoryLimit => {
+        StopReason::MemoryLimit => {
             format!("{} MiB of memory (Options::memory_bytes)", grouped(options.memory_bytes as u64 >> 20))
         }
-        Ended::Complete | Ended::Violated | Ended::Stopped => return None,
+        StopReason::Complete | StopReason::Violated | StopReason::Stopped => return None,
     };
     let seen = match exploration.fault_layers {
         None | Some(0) => format!("up to {} steps deep", exploration.depth),
@@ -343,14 +203,6 @@ fn simulation_note(simulation: &Simulation) -> String {
     }
 }
 
-fn write_loop(f: &mut fmt::Formatter<'_>, repeats: &Trace) -> fmt::Result {
-    if repeats.steps.is_empty() {
-        writeln!(f, "nothing more happens.")
-    } else {
-        write!(f, "this repeats for ever:\n{repeats}")
-    }
-}
-
 /// `2 objects, <= 2 crashes, any reordering`
 pub(crate) fn bounds(objects: usize, faults: &Faults) -> String {
     let plural = if objects == 1 { "" } else { "s" };
@@ -361,8 +213,8 @@ pub(crate) fn bounds(objects: usize, faults: &Faults) -> String {
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::between::Between;
 use crate::engine::PropertyKind;
 use crate::oracle::Oracle;
-use crate::report::Violation;
 use crate::view::View;
+use crate::violation::Violation;
 
 /// A predicate on the abstract state.
 pub(crate) type StatePredicate = Arc<dyn Fn(&View<'_>) -> bool + Send + Sync>;

@@ -49,14 +49,14 @@ pub(crate) fn request(request: &Request) -> String {
         (None, Some(body)) => new_name(body),
         (None, None) => String::new(),
     };
-    let place = match &request.namespace {
+    let target = match &request.namespace {
         Some(namespace) if name.is_empty() => format!(" in {namespace}"),
         Some(namespace) => format!(" {namespace}/{name}"),
         None if name.is_empty() => " everywhere".to_owned(),
         None => format!(" {name}"),
     };
     let subresource = request.subresource.as_ref().map_or(String::new(), |part| format!("/{part}"));
-    format!("{verb} {}{subresource}{place}", request.resource.plural)
+    format!("{verb} {}{subresource}{target}", request.resource.plural)
 }
 
 /// `cm1`; `web-*` if the rest of the name is made up.

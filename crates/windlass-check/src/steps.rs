@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use windlass::{Answer, Ask, Bug, Controller, Ended, ObjectRef, Step};
+use windlass::{Answer, Ask, Bug, Controller, ObjectRef, Reconciled, Step};
 use windlass_model::{Body, Key, Request, Response, Types, object};
 
 use crate::intern::Interner;
@@ -35,8 +35,8 @@ pub(crate) enum NodeNext {
     /// It waits for these, by their numbers.
     Ask(Arc<[u32]>),
     /// It is over.
-    End(Arc<Ended>),
-    /// Its code is wrong.
+    End(Arc<Reconciled>),
+    /// Its code has a bug.
     Bug(Arc<Bug>),
 }
 
@@ -85,7 +85,7 @@ impl Steps {
     }
 
     /// How the reconciles of a controller, by its number, can end.
-    pub(crate) fn ends_of(&self, controller: usize) -> impl Iterator<Item = &Ended> {
+    pub(crate) fn ends_of(&self, controller: usize) -> impl Iterator<Item = &Reconciled> {
         let nodes = self.nodes.iter().filter(move |node| node.job.controller == controller);
         nodes.filter_map(|node| match &node.next {
             NodeNext::End(ended) => Some(&**ended),
@@ -222,7 +222,7 @@ impl Steps {
                 expected.eq(others.iter().cloned())
             }
             (NodeNext::End(ended), Step::End(other)) => {
-                std::mem::discriminant(&ended.verdict) == std::mem::discriminant(&other.verdict)
+                std::mem::discriminant(&ended.result) == std::mem::discriminant(&other.result)
             }
             (NodeNext::Bug(_), Step::Bug(_)) => true,
             (NodeNext::Bug(_), Step::End(other)) => other.bug.is_some(),
@@ -279,7 +279,7 @@ impl Steps {
     }
 }
 
-fn to_next(step: Step<Ended>, asks: &mut Interner<Ask>) -> NodeNext {
+fn to_next(step: Step<Reconciled>, asks: &mut Interner<Ask>) -> NodeNext {
     match step {
         Step::Ask(wanted) => NodeNext::Ask(wanted.into_iter().map(|ask| asks.id(ask)).collect()),
         Step::End(ended) => match ended.bug {
@@ -306,7 +306,7 @@ fn shown(next: &NodeNext, asks: &Interner<Ask>) -> String {
                 wanted.iter().map(|ask| crate::show::ask_in_full(asks.get(*ask))).collect();
             all.join(" and ")
         }
-        NodeNext::End(ended) => format!("(the end: {:?}, after {})", ended.verdict, ended.path.join(", ")),
+        NodeNext::End(ended) => format!("(the end: {:?}, after {})", ended.result, ended.path.join(", ")),
         NodeNext::Bug(bug) => format!("({bug})"),
     }
 }

@@ -1,4 +1,4 @@
-//! How long a check takes: the one place here that reads a clock. It has no influence on what is checked.
+//! How long a check takes: the only module that reads a clock. It has no influence on what is checked.
 
 use std::time::{Duration, Instant};
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
 use serde_json::Value;
-use windlass::{Ask, Bug, Shortcut, Verdict};
+use windlass::{Ask, Bug, ReconcileResult, Shortcut};
 
 use crate::action::{Action, KINDS};
 use crate::engine::{Expansion, Model, Next, Property, PropertyKind};
@@ -15,14 +15,16 @@ use crate::oracle::{self, Oracle, Settled};
 use crate::rules::{Rules, StateRule, StepRule};
 use crate::steps::NodeNext;
 use crate::trace::TraceStep;
-use crate::world::{CLUSTER, ENVIRONMENT, Move, NETWORK, SeenStep, Setup, Visible, Words, World, Wrong};
+use crate::world::{
+    CLUSTER, ENVIRONMENT, Move, NETWORK, SeenStep, Setup, StepViolation, Visible, Words, World,
+};
 
 /// The world and its rules, as one worker sees them.
 pub(crate) struct Subject {
     pub(crate) world: World,
     rules: Arc<Rules>,
-    judged: Judged,
-    /// Steps of an expansion with which something is wrong, kept so that there is always room for them.
+    evaluated: Evaluated,
+    /// Violating steps of an expansion, kept so that there is always room for them.
     violations: Vec<(usize, u32)>,
     /// Steps of an expansion as rules see them, kept for the same reason.
     seen_steps: Vec<SeenStep>,
@@ -32,14 +34,14 @@ pub(crate) struct Subject {
     stuck: Arc<Mutex<BTreeSet<(usize, usize)>>>,
     /// Properties that panicked, with what the panic said.
     panics: Arc<Mutex<BTreeMap<String, String>>>,
-    /// The mistakes in controllers' code that showed, in this run and in those for traces.
+    /// The bugs in controllers' code that showed, in this run and in those for traces.
     bugs: Arc<Mutex<Vec<Bug>>>,
 }
 
-/// What was found before. Views that look the same are judged once.
+/// What was found before. Views that look the same are evaluated once.
 #[derive(Default)]
-struct Judged {
-    /// By what a property can see. (Environments that differ in what no property sees are judged more than once; there
+struct Evaluated {
+    /// By what a property can see. (Environments that differ in what no property sees are evaluated more than once; there
     /// are few.)
     states: Vec<FxHashMap<Visible, bool>>,
     steps: FxHashMap<SeenStep, Option<usize>>,
@@ -47,23 +49,26 @@ struct Judged {
     settled: FxHashMap<(u32, u32), Arc<Settled>>,
 }
 
-impl Judged {
+impl Evaluated {
     fn new(rules: &Rules) -> Self {
-        Judged { states: rules.states.iter().map(|_| FxHashMap::default()).collect(), ..Judged::default() }
+        Evaluated {
+            states: rules.states.iter().map(|_| FxHashMap::default()).collect(),
+            ..Evaluated::default()
+        }
     }
 }
 
 impl Subject {
     pub(crate) fn new(setup: Setup, rules: Rules) -> Self {
         let rules = Arc::new(rules);
-        let judged = Judged::new(&rules);
+        let evaluated = Evaluated::new(&rules);
         let (ends, stuck, panics, bugs) = Default::default();
         let world = World::new(setup);
         let (violations, seen_steps) = Default::default();
-        Subject { world, rules, judged, violations, seen_steps, ends, stuck, panics, bugs }
+        Subject { world, rules, evaluated, violations, seen_steps, ends, stuck, panics, bugs }
     }
 
-    /// The mistake in controller code that a message tells of.
+    /// The bug in controller code that a message is about.
     pub(crate) fn bug(&self, message: &str) -> Option<Bug> {
         let bugs = self.bugs.lock().unwrap_or_else(PoisonError::into_inner);
         bugs.iter().find(|bug| bug.to_string() == message).cloned()
@@ -110,7 +115,7 @@ impl Subject {
         let done = self.world.env(state).scripts.clone();
         let lengths = self.world.script_lengths();
         let left = (0..).zip(done).zip(lengths.iter()).filter(|((_, done), length)| done < *length);
-        let left: Vec<(usize, usize)> = left.map(|(place, _)| place).collect();
+        let left: Vec<(usize, usize)> = left.map(|(event, _)| event).collect();
         if !left.is_empty() {
             self.stuck.lock().unwrap_or_else(PoisonError::into_inner).extend(left);
         }
@@ -118,29 +123,29 @@ impl Subject {
 
     fn holds(&mut self, rule: usize, state: &Words) -> bool {
         let visible = World::visible(state);
-        if let Some(known) = self.judged.states[rule].get(&visible) {
+        if let Some(known) = self.evaluated.states[rule].get(&visible) {
             return *known;
         }
         let seen = self.world.seen(state);
         let StateRule { name, predicate, .. } = &self.rules.states[rule];
         let Some(holds) = self.guarded(name, || predicate(&seen.view())) else {
-            self.judged.states[rule].insert(visible, false);
+            self.evaluated.states[rule].insert(visible, false);
             return false;
         };
         if self.world.tries_other_numbers() && predicate(&seen.with_other_numbers().view()) != holds {
             self.world.note_dependence(&format!("the property {:?}", self.rules.states[rule].name));
         }
-        self.judged.states[rule].insert(visible, holds);
+        self.evaluated.states[rule].insert(visible, holds);
         holds
     }
 
     /// The first rule on steps that a step breaks.
     fn broken_by(&mut self, step: &SeenStep) -> Option<usize> {
-        if let Some(known) = self.judged.steps.get(step) {
+        if let Some(known) = self.evaluated.steps.get(step) {
             return *known;
         }
         let broken = if self.world.is_seen(step) { self.evaluate_step(step) } else { None };
-        self.judged.steps.insert(*step, broken);
+        self.evaluated.steps.insert(*step, broken);
         broken
     }
 
@@ -166,25 +171,25 @@ impl Subject {
     /// The same, for all steps that are like this one too.
     fn broken_by_any_like(&mut self, step: &SeenStep) -> Option<usize> {
         self.broken_by(step).or_else(|| {
-            (0..self.world.exchanges()).find_map(|exchange| {
-                let mirror = self.world.mirror_step(step, exchange);
-                self.broken_by(&mirror)
+            (0..self.world.permutations()).find_map(|permutation| {
+                let permuted = self.world.permute_step(step, permutation);
+                self.broken_by(&permuted)
             })
         })
     }
 
     /// Forbids the steps of an expansion that break a rule.
-    fn forbid_broken(&mut self, state: &Words, alone: bool, expansion: &mut Expansion<Move>) {
+    fn forbid_broken(&mut self, state: &Words, ample_only: bool, expansion: &mut Expansion<Move>) {
         let mut steps = std::mem::take(&mut self.seen_steps);
-        self.world.seen_steps(state, alone, &mut steps);
+        self.world.seen_steps(state, ample_only, &mut steps);
         debug_assert_eq!(steps.len(), expansion.len(), "the steps of an expansion can be listed again");
-        for (place, step) in steps.drain(..).enumerate() {
+        for (index, step) in steps.drain(..).enumerate() {
             let broken = match expansion.symmetry() {
                 true => self.broken_by_any_like(&step),
                 false => self.broken_by(&step),
             };
             if let Some(rule) = broken {
-                expansion.forbid(place, self.happens(rule));
+                expansion.forbid(index, self.happens(rule));
             }
         }
         self.seen_steps = steps;
@@ -215,12 +220,12 @@ impl Subject {
     }
 
     /// What must never happen, in words; nothing if the rule against it is switched off.
-    fn wrong(&self, wrong: u32) -> Option<String> {
-        let wrong = self.world.parts().violations.get(wrong).clone();
-        match &*wrong {
-            Wrong::AnotherObject { .. } if !self.demands(Oracle::SameObject) => None,
-            Wrong::AnotherObject { .. } => Some(said(Oracle::SameObject, &wrong.to_string())),
-            Wrong::Code(bug) => {
+    fn violation_message(&self, violation: u32) -> Option<String> {
+        let violation = self.world.parts().violations.get(violation).clone();
+        match &*violation {
+            StepViolation::AnotherObject { .. } if !self.demands(Oracle::SameObject) => None,
+            StepViolation::AnotherObject { .. } => Some(said(Oracle::SameObject, &violation.to_string())),
+            StepViolation::Code(bug) => {
                 self.bugs.lock().unwrap_or_else(PoisonError::into_inner).push(bug.clone());
                 Some(bug.to_string())
             }
@@ -231,8 +236,8 @@ impl Subject {
         self.rules.oracles.contains(&oracle)
     }
 
-    /// Judges where a fair run stays for ever; see [`Model::judge_end`].
-    fn judge(&mut self, states: &mut dyn Iterator<Item = Words>) -> Option<(usize, String)> {
+    /// Evaluates the states in which a fair run stays for ever; see [`Model::evaluate_end`].
+    fn evaluate_component(&mut self, states: &mut dyn Iterator<Item = Words>) -> Option<(usize, String)> {
         let mut rest = Rest::default();
         for (index, state) in states.enumerate() {
             if index == 0 {
@@ -261,7 +266,7 @@ impl Subject {
             return None;
         }
         let world = &self.world;
-        let known = self.judged.orphans.entry(state[CLUSTER]).or_insert_with(|| {
+        let known = self.evaluated.orphans.entry(state[CLUSTER]).or_insert_with(|| {
             let parts = world.parts();
             oracle::orphan(parts.database.cluster(state[CLUSTER]), &parts.setup.processes)
         });
@@ -271,7 +276,7 @@ impl Subject {
     fn other_result(&mut self, state: &Words) -> Option<String> {
         let (world, rules) = (&self.world, &self.rules);
         let services = world.parts().environments.get(state[ENVIRONMENT]).services;
-        let known = self.judged.settled.entry((state[CLUSTER], services)).or_insert_with(|| {
+        let known = self.evaluated.settled.entry((state[CLUSTER], services)).or_insert_with(|| {
             let parts = world.parts();
             let services = parts.services.states.get(services);
             Settled::new(parts.database.cluster(state[CLUSTER]), services, rules).into()
@@ -326,7 +331,7 @@ impl Subject {
     fn failed(&self, node: u32) -> bool {
         match &self.world.parts().steps.node(node).next {
             NodeNext::End(ended) => {
-                matches!(ended.verdict, Verdict::Failed { .. } | Verdict::Conflict { .. })
+                matches!(ended.result, ReconcileResult::Failed { .. } | ReconcileResult::Conflict { .. })
             }
             _ => false,
         }
@@ -366,7 +371,7 @@ impl Clone for Subject {
         Subject {
             world: self.world.clone(),
             rules: self.rules.clone(),
-            judged: Judged::new(&self.rules),
+            evaluated: Evaluated::new(&self.rules),
             violations: Vec::new(),
             seen_steps: Vec::new(),
             ends: self.ends.clone(),
@@ -402,32 +407,32 @@ impl Model for Subject {
     }
 
     fn next(&mut self, state: &Words, action: &Move) -> Next<Words> {
-        let (next, wrong) = self.world.make(state, action);
-        if let Some(wrong) = wrong
-            && let Some(message) = self.wrong(wrong)
+        let (next, violation) = self.world.make(state, action);
+        if let Some(violation) = violation
+            && let Some(message) = self.violation_message(violation)
         {
-            return Next::Wrong(message);
+            return Next::Violation(message);
         }
         if !self.rules.steps.is_empty() {
             let step = self.world.seen_step(state, action.action);
             if let Some(rule) = self.broken_by(&step) {
-                return Next::Wrong(self.happens(rule));
+                return Next::Violation(self.happens(rule));
             }
         }
         Next::State(next)
     }
 
-    fn expand(&mut self, state: &Words, alone: bool, expansion: &mut Expansion<Move>) {
+    fn expand(&mut self, state: &Words, ample_only: bool, expansion: &mut Expansion<Move>) {
         let mut violations = std::mem::take(&mut self.violations);
-        self.world.expand(alone, expansion, &mut violations);
-        for (step, wrong) in violations.drain(..) {
-            if let Some(message) = self.wrong(wrong) {
+        self.world.expand(ample_only, expansion, &mut violations);
+        for (step, violation) in violations.drain(..) {
+            if let Some(message) = self.violation_message(violation) {
                 expansion.forbid(step, message);
             }
         }
         self.violations = violations;
         if !self.rules.steps.is_empty() {
-            self.forbid_broken(state, alone, expansion);
+            self.forbid_broken(state, ample_only, expansion);
         }
     }
 
@@ -470,27 +475,27 @@ impl Model for Subject {
         action.action.process().unwrap_or_else(|| self.world.controllers() + action.action.kind())
     }
 
-    fn may_go_first(&mut self, state: &Words, actions: &[Move]) -> Option<usize> {
-        self.world.undisturbed_answer(state, actions)
+    fn ample_action(&mut self, state: &Words, actions: &[Move]) -> Option<usize> {
+        self.world.ample_answer(state, actions)
     }
 
     fn symmetries(&self) -> usize {
-        self.world.exchanges()
+        self.world.permutations()
     }
 
-    fn mirror(&mut self, state: &Words, symmetry: usize) -> Words {
-        self.world.mirror(state, symmetry)
+    fn permute(&mut self, state: &Words, symmetry: usize) -> Words {
+        self.world.permute(state, symmetry)
     }
 
     fn representative(&mut self, state: &Words) -> Words {
-        // The network last: states that differ in what may come again change places alike.
+        // The network last: states that differ in what may come again are permuted alike.
         let rank = |state: &Words| {
             let mut rank = *state;
             rank[NETWORK] = 0;
             (rank, state[NETWORK])
         };
-        let mirrors = (0..self.world.exchanges()).map(|symmetry| self.world.mirror(state, symmetry));
-        mirrors.fold(*state, |least, mirror| std::cmp::min_by_key(least, mirror, rank))
+        let permuted = (0..self.world.permutations()).map(|symmetry| self.world.permute(state, symmetry));
+        permuted.fold(*state, |least, other| std::cmp::min_by_key(least, other, rank))
     }
 
     fn take_faults(&mut self, words: &mut [u32]) -> Option<u64> {
@@ -505,21 +510,21 @@ impl Model for Subject {
         self.world.includes_faults(more, less)
     }
 
-    fn judge_end(&mut self, states: &mut dyn Iterator<Item = Words>) -> Option<(usize, String)> {
-        self.judge(states)
+    fn evaluate_end(&mut self, states: &mut dyn Iterator<Item = Words>) -> Option<(usize, String)> {
+        self.evaluate_component(states)
     }
 
-    fn unjudged(&self) -> Self {
+    fn without_verdicts(&self) -> Self {
         Subject { ends: Arc::default(), ..self.clone() }
     }
 
-    fn afresh(&self) -> Self {
-        Subject { world: self.world.afresh(), ends: Arc::default(), ..self.clone() }
+    fn fresh_copy(&self) -> Self {
+        Subject { world: self.world.fresh_copy(), ends: Arc::default(), ..self.clone() }
     }
 
     fn gives_up(&self) -> bool {
         let parts = self.world.parts();
-        parts.steps.depends_on_numbers.is_some() || parts.mirrors.broken.is_some()
+        parts.steps.depends_on_numbers.is_some() || parts.permutations.broken.is_some()
     }
 
     fn bytes(&self) -> usize {

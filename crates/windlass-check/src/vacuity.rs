@@ -1,6 +1,6 @@
 //! What makes a verdict worth less than it seems: reconciles that never succeed, events that never happen.
 
-use windlass::Verdict;
+use windlass::ReconcileResult;
 
 use crate::show;
 use crate::world::Parts;
@@ -10,16 +10,18 @@ pub(crate) fn never_succeeds(parts: &Parts) -> Option<String> {
     let mut processes = parts.setup.processes.iter().enumerate();
     processes.find_map(|(number, controller)| {
         let mut ends = parts.steps.ends_of(number).peekable();
-        let reason = match &ends.peek()?.verdict {
-            Verdict::Failed { reason, message } | Verdict::Terminal { reason, message } => {
+        let reason = match &ends.peek()?.result {
+            ReconcileResult::Failed { reason, message } | ReconcileResult::Terminal { reason, message } => {
                 format!("{reason}: {message}")
             }
             _ => return None,
         };
         let all_fail = ends.all(|ended| {
             matches!(
-                ended.verdict,
-                Verdict::Failed { .. } | Verdict::Terminal { .. } | Verdict::Conflict { .. }
+                ended.result,
+                ReconcileResult::Failed { .. }
+                    | ReconcileResult::Terminal { .. }
+                    | ReconcileResult::Conflict { .. }
             )
         });
         all_fail.then(|| format!("a reconcile of `{}` does not fail ({reason})", controller.name()))
@@ -37,9 +39,9 @@ fn waits_only(parts: &Parts) -> impl Iterator<Item = String> {
     processes.filter_map(|(number, controller)| {
         let mut reasons: Vec<&str> = Vec::new();
         for ended in parts.steps.ends_of(number) {
-            match &ended.verdict {
-                Verdict::Done { .. } => return None,
-                Verdict::Requeue { reason, .. } => reasons.push(reason),
+            match &ended.result {
+                ReconcileResult::Done { .. } => return None,
+                ReconcileResult::Requeue { reason, .. } => reasons.push(reason),
                 _ => {}
             }
         }

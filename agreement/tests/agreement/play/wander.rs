@@ -10,11 +10,11 @@ use anyhow::Result;
 
 /// How many things happen before the rest is left to itself.
 const STEPS: usize = 40;
-/// Of a hundred things, so many are faults, where both are possible.
+/// Percentage of steps that are faults, where both are possible.
 const FAULTS_IN_HUNDRED: u64 = 40;
-/// A crash is so many times as likely where a process waits for the delivery of a write.
+/// How many times as likely a crash is where a process waits for the delivery of a write.
 const CRASHES_WHILE_SENDING: usize = 3;
-/// Of a hundred things, so many are late deliveries: the longer they take, the more harm they do.
+/// Percentage of steps that are late deliveries: the longer they take, the more harm they do.
 const LATE_IN_HUNDRED: u64 = 10;
 
 /// Something that can happen next. Requests are named by their numbers on the wire.
@@ -24,9 +24,9 @@ enum Choice {
     Start(usize),
     Deliver(usize, u64),
     Reply(u64),
-    /// By its place among the requests that dead processes have left behind.
+    /// By its index among the requests that dead processes have left behind.
     Late(usize),
-    /// By its place among the requests that were delivered.
+    /// By its index among the requests that were delivered.
     Duplicate(usize),
     DeliverAgain(usize, u64),
     Crash(usize),
@@ -107,13 +107,13 @@ impl Player<'_> {
             Choice::Start(process) => self.start(process).await?,
             Choice::Deliver(process, id) => self.deliver(process, id).await?,
             Choice::Reply(id) => self.wire.answer(id, None),
-            Choice::Late(place) => {
-                let (process, sent) = self.late.remove(place);
+            Choice::Late(index) => {
+                let (process, sent) = self.late.remove(index);
                 self.wire.deliver_sent(&sent).await?;
                 self.delivered.push((process, sent));
             }
-            Choice::Duplicate(place) => {
-                let (_, sent) = self.delivered.remove(place);
+            Choice::Duplicate(index) => {
+                let (_, sent) = self.delivered.remove(index);
                 self.wire.deliver_sent(&sent).await?;
             }
             Choice::DeliverAgain(process, id) => {
@@ -163,9 +163,9 @@ impl Player<'_> {
             Choice::BreakWatches(process) => return format!("process {}: BREAK its watches", process + 1),
             Choice::Deliver(_, id) => ("deliver", on_wire(id)),
             Choice::Reply(id) => ("answer", on_wire(id)),
-            Choice::Late(place) => ("deliver LATE", self.late.get(place).map(|(_, sent)| sent.clone())),
-            Choice::Duplicate(place) => {
-                ("deliver AGAIN, to no one", self.delivered.get(place).map(|(_, sent)| sent.clone()))
+            Choice::Late(index) => ("deliver LATE", self.late.get(index).map(|(_, sent)| sent.clone())),
+            Choice::Duplicate(index) => {
+                ("deliver AGAIN, to no one", self.delivered.get(index).map(|(_, sent)| sent.clone()))
             }
             Choice::DeliverAgain(_, id) => ("deliver AGAIN", on_wire(id)),
             Choice::LoseRequest(id) => ("LOSE", on_wire(id)),

@@ -6,7 +6,7 @@ use super::shard::Arrival;
 use super::shared::NO_PARENT;
 use super::tuple_store::TupleStore;
 
-/// So many successors are looked up together: enough for dozens in each shard.
+/// Number of successors that are looked up together: enough for dozens in each shard.
 const FULL: usize = 8192;
 /// How many states a thread remembers at first, for models that are small.
 const FEW_REMEMBERED: usize = 1 << 8;
@@ -33,7 +33,7 @@ enum Successor {
     None,
     /// It has a number.
     Known(u32),
-    /// It has a place among the arrivals.
+    /// Its index among the arrivals.
     Arrived(u32),
 }
 
@@ -120,7 +120,7 @@ impl Batch {
         match successor {
             Successor::None => None,
             Successor::Known(id) => Some(id),
-            Successor::Arrived(place) => Some(self.arrivals[place as usize].id),
+            Successor::Arrived(index) => Some(self.arrivals[index as usize].id),
         }
     }
 

@@ -1,11 +1,11 @@
-//! Where fair runs end up: the bottom strongly connected components of what must happen.
+//! Where fair runs end up: the bottom strongly connected components of what must happen, called ends here.
 //!
 //! Once faults have stopped, a fair run ends up in such a component and visits all of it for ever. So
 //! "eventually always p" holds if and only if p holds in every state of every one of them.
 //!
 //! A state that leads to one that is not in such a component is in none itself. So for nearly all states one
 //! step is enough to see that they are in none: it leads, in the end, to where nothing more happens or to
-//! what was judged before. Only where single steps go round in a circle, all steps are looked at.
+//! what was decided before. Only where single steps go round in a circle, all steps are looked at.
 
 use std::ops::ControlFlow;
 
@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 
 use super::exits::{Exit, ExitMap};
 
-/// Knows the steps, and judges the ends.
+/// Knows the steps, and evaluates the ends.
 pub(super) trait EndVisitor {
     /// Adds the states that the steps of a state lead to.
     fn successors(&mut self, state: u32, successors: &mut Vec<u32>);
@@ -22,22 +22,22 @@ pub(super) trait EndVisitor {
     fn visit(&mut self, members: &[u32]) -> ControlFlow<()>;
 }
 
-/// Shows all ends that were not judged before to the visitor, until it breaks off. Returns how many it has
-/// shown. All states are then judged.
+/// Shows all ends that were not decided before to the visitor, until it breaks off. Returns how many it has
+/// shown. All states are then decided.
 pub(super) fn for_each_end(exits: &mut ExitMap, visitor: &mut impl EndVisitor) -> usize {
     let mut ends = 0;
     let mut way = Vec::new();
-    // From the states found last to the first. A state that leads to one found later is in no end, or was judged
+    // From the states found last to the first. A state that leads to one found later is in no end, or was decided
     // with it: so only the others are looked at.
     for state in exits.not_upwards() {
-        exits.set_judged_above(state);
+        exits.set_decided_above(state);
         let Some(end) = follow(exits, visitor, state, &mut way) else { continue };
         ends += 1;
         if visitor.visit(&end).is_break() {
             return ends;
         }
     }
-    exits.set_all_judged();
+    exits.set_all_decided();
     ends
 }
 
@@ -51,9 +51,9 @@ fn follow(
     let mut state = from;
     let end = loop {
         match exits.get(state) {
-            Exit::Judged | Exit::Unknown => break None,
+            Exit::Decided | Exit::Unknown => break None,
             Exit::None => {
-                exits.set_judged(state);
+                exits.set_decided(state);
                 break Some(vec![state]);
             }
             Exit::OnTheWay => break search(exits, visitor, state),
@@ -64,7 +64,7 @@ fn follow(
             }
         }
     };
-    way.drain(..).for_each(|state| exits.set_judged(state));
+    way.drain(..).for_each(|state| exits.set_decided(state));
     end
 }
 
@@ -79,7 +79,7 @@ struct Frame {
 }
 
 /// Searches depth first (as Tarjan does) until a component is closed, which is an end then, or a step leads to
-/// what was judged before: then nothing of what was searched is in an end. All of it is judged afterwards.
+/// what was decided before: then nothing of what was searched is in an end. All of it is decided afterwards.
 fn search(exits: &mut ExitMap, visitor: &mut impl EndVisitor, start: u32) -> Option<Vec<u32>> {
     let mut orders: FxHashMap<u32, u32> = FxHashMap::default();
     let mut entered = Vec::new();
@@ -100,7 +100,7 @@ fn search(exits: &mut ExitMap, visitor: &mut impl EndVisitor, start: u32) -> Opt
             frame.looked_at += 1;
             if let Some(order) = orders.get(&successor) {
                 frame.low = frame.low.min(*order);
-            } else if matches!(exits.get(successor), Exit::Judged | Exit::None) {
+            } else if matches!(exits.get(successor), Exit::Decided | Exit::None) {
                 break;
             } else {
                 next = Some(successor);
@@ -117,7 +117,7 @@ fn search(exits: &mut ExitMap, visitor: &mut impl EndVisitor, start: u32) -> Opt
             }
         }
     }
-    entered.into_iter().for_each(|state| exits.set_judged(state));
+    entered.into_iter().for_each(|state| exits.set_decided(state));
     end
 }
 
@@ -147,16 +147,16 @@ mod tests {
     }
 
     /// The ends of a graph, and how many states all steps were looked at of.
-    fn ends(edges: &[(u32, &[u32])], judged: &[u32]) -> (Vec<Vec<u32>>, usize) {
+    fn ends(edges: &[(u32, &[u32])], decided: &[u32]) -> (Vec<Vec<u32>>, usize) {
         let exits = Exits::new();
         let steps = edges.iter().map(|(state, next)| StepOut::new(*state, next.iter().copied()));
         exits.note_all(&steps.collect::<Vec<_>>(), &mut Groups::new());
         let mut map = exits.take();
-        judged.iter().for_each(|state| map.set_judged(*state));
+        decided.iter().for_each(|state| map.set_decided(*state));
         let mut visitor = Edges { edges, ends: Vec::new(), looked_at: 0 };
         let count = for_each_end(&mut map, &mut visitor);
         assert_eq!(count, visitor.ends.len());
-        assert!(edges.iter().all(|(state, _)| map.get(*state) == Exit::Judged));
+        assert!(edges.iter().all(|(state, _)| map.get(*state) == Exit::Decided));
         visitor.ends.sort();
         (visitor.ends, visitor.looked_at)
     }
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_to_what_was_judged_before_leaves_for_good() {
+    fn a_step_to_what_was_decided_before_leaves_for_good() {
         assert_eq!(ends(&[(0, &[]), (1, &[2]), (2, &[1, 0])], &[0]).0, Vec::<Vec<u32>>::new());
         assert_eq!(ends(&[(0, &[]), (1, &[2]), (2, &[1])], &[0]).0, [[1, 2]]);
     }

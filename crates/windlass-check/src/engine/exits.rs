@@ -5,14 +5,14 @@ use std::cmp::Reverse;
 use std::sync::{Mutex, MutexGuard};
 
 use super::arena::Arena;
-use super::pair_table::{Groups, SHARDS, id_of, place_in_shard, shard_and_place};
+use super::pair_table::{Groups, SHARDS, id_of, offset_in_shard, shard_and_offset};
 
 /// The state was not expanded yet.
 const UNKNOWN: u32 = u32::MAX;
 /// No step leads anywhere else.
 const NONE: u32 = u32::MAX - 1;
 /// It is known where fair runs from there end up.
-const JUDGED: u32 = u32::MAX - 2;
+const DECIDED: u32 = u32::MAX - 2;
 /// It is on the way that is being followed.
 const ON_THE_WAY: u32 = u32::MAX - 3;
 
@@ -23,8 +23,8 @@ pub(super) enum Exit {
     Unknown,
     /// Nowhere else.
     None,
-    /// It was judged before.
-    Judged,
+    /// It was decided before.
+    Decided,
     /// It is on the way that is being followed.
     OnTheWay,
     /// To this state, among others.
@@ -42,7 +42,7 @@ impl StepOut {
     /// Of all successors, the one that was found last is kept: so the way on from it rarely comes back.
     pub(super) fn new(state: u32, successors: impl Iterator<Item = u32>) -> Self {
         let elsewhere = successors.filter(|successor| *successor != state);
-        let exit = elsewhere.max_by_key(|successor| place_in_shard(*successor)).unwrap_or(NONE);
+        let exit = elsewhere.max_by_key(|successor| offset_in_shard(*successor)).unwrap_or(NONE);
         StepOut { state, exit }
     }
 }
@@ -59,7 +59,7 @@ impl Exits {
 
     /// Notes where the steps of some states lead. Each shard is locked once.
     pub(super) fn note_all(&self, steps: &[StepOut], groups: &mut Groups) {
-        groups.arrange(steps.iter().map(|step| shard_and_place(step.state).0));
+        groups.arrange(steps.iter().map(|step| shard_and_offset(step.state).0));
         for number in 0..SHARDS {
             let group = groups.of(number);
             if group.is_empty() {
@@ -68,20 +68,20 @@ impl Exits {
             let mut shard = self.lock(number);
             for index in group {
                 let step = steps[*index as usize];
-                shard.set(shard_and_place(step.state).1, step.exit, UNKNOWN);
+                shard.set(shard_and_offset(step.state).1, step.exit, UNKNOWN);
             }
         }
     }
 
-    /// Bytes that it takes for so many states, about.
+    /// Bytes that it takes for this number of states, about.
     pub(super) fn bytes(states: usize) -> usize {
         states * size_of::<u32>()
     }
 
-    /// Takes them out, for one thread alone.
+    /// Takes them out, for a single thread.
     pub(super) fn take(&self) -> ExitMap {
         let shards = (0..SHARDS).map(|shard| std::mem::replace(&mut *self.lock(shard), Arena::new()));
-        ExitMap { shards: shards.collect(), judged_above: usize::MAX }
+        ExitMap { shards: shards.collect(), decided_above: usize::MAX }
     }
 
     /// Puts them back.
@@ -99,25 +99,25 @@ impl Exits {
 /// The steps, for one thread.
 pub(super) struct ExitMap {
     shards: Vec<Arena<u32>>,
-    /// All that is known at higher places counts as judged.
-    judged_above: usize,
+    /// All that is known at higher offsets counts as decided.
+    decided_above: usize,
 }
 
 impl ExitMap {
     pub(super) fn get(&self, state: u32) -> Exit {
-        let (shard, place) = shard_and_place(state);
-        match self.shards[shard].get(place).unwrap_or(UNKNOWN) {
+        let (shard, offset) = shard_and_offset(state);
+        match self.shards[shard].get(offset).unwrap_or(UNKNOWN) {
             UNKNOWN => Exit::Unknown,
-            _ if place > self.judged_above => Exit::Judged,
+            _ if offset > self.decided_above => Exit::Decided,
             NONE => Exit::None,
-            JUDGED => Exit::Judged,
+            DECIDED => Exit::Decided,
             ON_THE_WAY => Exit::OnTheWay,
             next => Exit::To(next),
         }
     }
 
-    pub(super) fn set_judged(&mut self, state: u32) {
-        self.set(state, JUDGED);
+    pub(super) fn set_decided(&mut self, state: u32) {
+        self.set(state, DECIDED);
     }
 
     pub(super) fn set_on_the_way(&mut self, state: u32) {
@@ -125,35 +125,35 @@ impl ExitMap {
     }
 
     fn set(&mut self, state: u32, exit: u32) {
-        let (shard, place) = shard_and_place(state);
-        self.shards[shard].set(place, exit, UNKNOWN);
+        let (shard, offset) = shard_and_offset(state);
+        self.shards[shard].set(offset, exit, UNKNOWN);
     }
 
-    /// The states whose kept step does not lead to a higher place, the highest first. Most steps do: to states that were
-    /// found later.
+    /// The states whose kept step does not lead to a higher offset, the highest first. Most steps do: to states that
+    /// were found later.
     pub(super) fn not_upwards(&self) -> Vec<u32> {
         let mut states = Vec::new();
         for (shard, exits) in self.shards.iter().enumerate() {
-            let looked_at = exits.iter().enumerate().filter(|(place, exit)| match *exit {
-                UNKNOWN | JUDGED => false,
+            let looked_at = exits.iter().enumerate().filter(|(offset, exit)| match *exit {
+                UNKNOWN | DECIDED => false,
                 NONE | ON_THE_WAY => true,
-                next => place_in_shard(next) as usize <= *place,
+                next => offset_in_shard(next) as usize <= *offset,
             });
-            states.extend(looked_at.map(|(place, _)| id_of(shard, place)));
+            states.extend(looked_at.map(|(offset, _)| id_of(shard, offset)));
         }
-        states.sort_unstable_by_key(|state| (Reverse(place_in_shard(*state)), *state));
+        states.sort_unstable_by_key(|state| (Reverse(offset_in_shard(*state)), *state));
         states
     }
 
-    /// Counts everything as judged that is known at places above that of a state.
-    pub(super) fn set_judged_above(&mut self, state: u32) {
-        self.judged_above = place_in_shard(state) as usize;
+    /// Counts everything as decided that is known at offsets above that of a state.
+    pub(super) fn set_decided_above(&mut self, state: u32) {
+        self.decided_above = offset_in_shard(state) as usize;
     }
 
-    /// Marks all that is known as judged.
-    pub(super) fn set_all_judged(&mut self) {
+    /// Marks all that is known as decided.
+    pub(super) fn set_all_decided(&mut self) {
         let known = self.shards.iter_mut().flat_map(Arena::iter_mut).filter(|exit| **exit != UNKNOWN);
-        known.for_each(|exit| *exit = JUDGED);
+        known.for_each(|exit| *exit = DECIDED);
     }
 }
 
@@ -175,15 +175,15 @@ mod tests {
         let mut map = exits.take();
         assert_eq!((map.get(7), map.get(5), map.get(6)), (Exit::To(9), Exit::None, Exit::Unknown));
         assert_eq!((map.get(in_another_shard + 2), map.get(1_000)), (Exit::To(0), Exit::Unknown));
-        assert_eq!(map.not_upwards(), [9, 5, in_another_shard + 2], "7 leads to a higher place");
-        map.set_judged_above(7);
-        assert_eq!((map.get(9), map.get(8), map.get(7)), (Exit::Judged, Exit::Unknown, Exit::To(9)));
-        map.set_judged(7);
+        assert_eq!(map.not_upwards(), [9, 5, in_another_shard + 2], "7 leads to a higher offset");
+        map.set_decided_above(7);
+        assert_eq!((map.get(9), map.get(8), map.get(7)), (Exit::Decided, Exit::Unknown, Exit::To(9)));
+        map.set_decided(7);
         map.set_on_the_way(5);
         exits.put_back(map);
         let mut map = exits.take();
-        assert_eq!((map.get(9), map.get(7), map.get(5)), (Exit::None, Exit::Judged, Exit::OnTheWay));
-        map.set_all_judged();
-        assert_eq!((map.get(9), map.get(8), map.get(5)), (Exit::Judged, Exit::Unknown, Exit::Judged));
+        assert_eq!((map.get(9), map.get(7), map.get(5)), (Exit::None, Exit::Decided, Exit::OnTheWay));
+        map.set_all_decided();
+        assert_eq!((map.get(9), map.get(8), map.get(5)), (Exit::Decided, Exit::Unknown, Exit::Decided));
     }
 }

@@ -9,7 +9,7 @@ pub struct Expansion<Action> {
     /// The words of the states that the steps lead to, one after the other.
     words: Vec<u32>,
     steps: Vec<Step>,
-    /// What is wrong with steps, by their places.
+    /// Violations of steps, by their index.
     violations: Vec<(usize, String)>,
     /// Actions under way, kept so that there is always room for them.
     actions: Vec<Action>,
@@ -22,7 +22,7 @@ pub struct Expansion<Action> {
 pub(super) struct Step {
     pub(super) kind: u16,
     pub(super) is_fault: bool,
-    pub(super) is_wrong: bool,
+    pub(super) is_violation: bool,
 }
 
 impl<Action> Expansion<Action> {
@@ -65,18 +65,18 @@ impl<Action> Expansion<Action> {
     /// they begin as those of the state that it is from.
     #[inline]
     pub fn add(&mut self, kind: usize, is_fault: bool) -> &mut [u32] {
-        let place = self.words.len();
+        let offset = self.words.len();
         for index in 0..self.from.len() {
             self.words.push(self.from[index]);
         }
-        self.steps.push(Step { kind: kind as u16, is_fault, is_wrong: false });
-        &mut self.words[place..]
+        self.steps.push(Step { kind: kind as u16, is_fault, is_violation: false });
+        &mut self.words[offset..]
     }
 
-    /// Says of a step, by its place, that it must never happen, and why. The first reason counts.
+    /// Marks a step, by its index, as one that must never happen, and says why. The first reason counts.
     pub fn forbid(&mut self, step: usize, why: String) {
-        if !self.steps[step].is_wrong {
-            self.steps[step].is_wrong = true;
+        if !self.steps[step].is_violation {
+            self.steps[step].is_violation = true;
             self.violations.push((step, why));
         }
     }
@@ -109,7 +109,7 @@ impl<Action> Expansion<Action> {
 
     /// Why a step must never happen.
     pub(super) fn why(&self, step: usize) -> String {
-        let found = self.violations.iter().find(|(place, _)| *place == step);
+        let found = self.violations.iter().find(|(index, _)| *index == step);
         found.map(|(_, why)| why.clone()).unwrap_or_default()
     }
 }
@@ -118,16 +118,16 @@ impl<Action> Expansion<Action> {
 pub(crate) fn by_actions<M: Model>(
     model: &mut M,
     state: &M::State,
-    alone: bool,
+    ample_only: bool,
     expansion: &mut Expansion<M::Action>,
 ) {
     let mut actions = std::mem::take(&mut expansion.actions);
     actions.clear();
     model.actions(state, &mut actions);
-    let first = if alone && actions.len() > 1 { model.may_go_first(state, &actions) } else { None };
+    let ample = if ample_only && actions.len() > 1 { model.ample_action(state, &actions) } else { None };
     // After a fault, those that need none would be missing.
-    let first = first.filter(|first| !model.is_fault(&actions[*first]));
-    let is_enough = first.is_some_and(|first| perform(model, state, &actions[first], expansion));
+    let ample = ample.filter(|ample| !model.is_fault(&actions[*ample]));
+    let is_enough = ample.is_some_and(|ample| perform(model, state, &actions[ample], expansion));
     if !is_enough {
         for action in &actions {
             perform(model, state, action, expansion);
@@ -148,7 +148,7 @@ fn perform<M: Model>(
     match next {
         Next::Impossible => return false,
         Next::State(next) => model.encode(&next, expansion.add(kind, is_fault)),
-        Next::Wrong(why) => {
+        Next::Violation(why) => {
             expansion.add(kind, is_fault);
             expansion.forbid(expansion.len() - 1, why);
         }

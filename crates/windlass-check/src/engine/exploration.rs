@@ -2,31 +2,31 @@
 
 use std::time::Duration;
 
-use crate::trace::Trace;
+use crate::violation::Violation;
 
 use super::simulate::Simulation;
 
-/// Why an exploration ended.
+/// Why an exploration stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum StopReason {
     /// Every state was visited.
     Complete,
-    /// Something is wrong.
+    /// A rule is violated.
     Violated,
     /// There were too many states.
     StateLimit,
     /// There was too little memory.
     MemoryLimit,
-    /// It was told to stop.
+    /// It was stopped from outside.
     Stopped,
 }
 
 /// What an exploration found, and how much it saw.
 #[derive(Clone, Debug)]
 pub struct Exploration {
-    /// Why it ended.
-    pub ended: Ended,
-    /// What is wrong.
+    /// Why it stopped.
+    pub stop_reason: StopReason,
+    /// The violation that was found.
     pub violation: Option<Violation>,
     /// Distinct states that were visited.
     pub states: usize,
@@ -34,7 +34,7 @@ pub struct Exploration {
     pub transitions: u64,
     /// The most steps from a first state to one visited.
     pub depth: u32,
-    /// If it is not complete: for how many numbers of faults, from none upwards, everything was visited and judged.
+    /// If it is not complete: for how many numbers of faults, from none upwards, everything was visited and decided.
     pub fault_layers: Option<u32>,
     /// How long it took.
     pub elapsed: Duration,
@@ -51,16 +51,16 @@ pub struct Exploration {
 }
 
 impl Exploration {
-    /// Whether every state was visited and nothing is wrong.
+    /// Whether every state was visited and nothing is violated.
     #[must_use]
     pub fn holds(&self) -> bool {
-        self.ended == Ended::Complete && self.violation.is_none()
+        self.stop_reason == StopReason::Complete && self.violation.is_none()
     }
 
     /// Whether there was too little memory, or there were too many states.
     #[must_use]
     pub fn reached_limit(&self) -> bool {
-        matches!(self.ended, Ended::StateLimit | Ended::MemoryLimit)
+        matches!(self.stop_reason, StopReason::StateLimit | StopReason::MemoryLimit)
     }
 }
 
@@ -69,7 +69,7 @@ impl Exploration {
 pub struct Memory {
     /// Of the visited states.
     pub visited: usize,
-    /// Of one step from each of them, for the judgement of ends.
+    /// Of one step from each of them, to decide liveness.
     pub exits: usize,
     /// Of what was still to be expanded.
     pub frontier: usize,
@@ -80,51 +80,9 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Bytes for each of so many states.
+    /// Bytes per state.
     #[must_use]
     pub fn per_state(&self, states: usize) -> f64 {
         self.total as f64 / states.max(1) as f64
     }
-}
-
-/// Something that is wrong. Traces have as few faults as possible, and then as few steps.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Violation {
-    /// A state breaks an `always`.
-    Always {
-        /// The property.
-        property: String,
-        /// The way there.
-        trace: Trace,
-    },
-    /// A fair run ends up where an `eventually` does not hold.
-    Eventually {
-        /// The property.
-        property: String,
-        /// The way there.
-        trace: Trace,
-        /// A way from there back to the same state; empty if nothing more happens.
-        repeats: Trace,
-    },
-    /// No state satisfies a `sometimes`: the check may be vacuous.
-    Never {
-        /// The property.
-        property: String,
-    },
-    /// The model objects to an end of fair runs.
-    End {
-        /// Why.
-        message: String,
-        /// The way there.
-        trace: Trace,
-        /// A way from there back to the same state; empty if nothing more happens.
-        repeats: Trace,
-    },
-    /// Something happened that must never happen.
-    Wrong {
-        /// What.
-        message: String,
-        /// The way there, with the action itself.
-        trace: Trace,
-    },
 }

@@ -69,7 +69,7 @@ impl<M: Model> Model for FairFrom<M> {
         self.model.kind(action)
     }
 
-    fn judge_end(&mut self, states: &mut dyn Iterator<Item = Self::State>) -> Option<(usize, String)> {
-        self.model.judge_end(states)
+    fn evaluate_end(&mut self, states: &mut dyn Iterator<Item = Self::State>) -> Option<(usize, String)> {
+        self.model.evaluate_end(states)
     }
 }

@@ -1,6 +1,6 @@
 //! The engine: explores any [`Model`], of controllers or of anything else.
 //!
-//! [`explore`] visits every state, breadth first, and judges it; [`simulate`] takes random runs through what is
+//! [`explore`] visits every state, breadth first, and evaluates it; [`simulate`] takes random runs through what is
 //! too large for that.
 
 mod arena;
@@ -11,7 +11,7 @@ mod expansion;
 mod exploration;
 mod explore;
 mod fair_from;
-mod judge;
+mod liveness;
 mod model;
 mod options;
 mod pair_list;
@@ -36,10 +36,12 @@ mod weak_fairness;
 mod worker;
 
 pub use expansion::Expansion;
-pub use exploration::{Ended, Exploration, Memory, Violation};
+pub use exploration::{Exploration, Memory, StopReason};
 pub use explore::explore;
 pub use model::{Model, Next, Property, PropertyKind};
-pub use options::{Fairness, Options, Progress, TellProgress};
+pub use options::{Fairness, Options, Progress, ProgressCallback};
 pub(crate) use random::Random;
 pub use scheduler::Scheduler;
 pub use simulate::{Simulation, SimulationOptions, simulate};
+
+pub use crate::violation::Violation;

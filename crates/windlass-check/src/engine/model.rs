@@ -38,10 +38,10 @@ pub trait Model: Clone + Send + 'static {
     /// What an action leads to.
     fn next(&mut self, state: &Self::State, action: &Self::Action) -> Next<Self::State>;
 
-    /// Works out all steps from a state at once; if `alone`, only the one that [`Model::may_go_first`], if there is
+    /// Works out all steps from a state at once; if `ample_only`, only that of the [`Model::ample_action`], if there is
     /// one. A model that can do this faster than action by action may.
-    fn expand(&mut self, state: &Self::State, alone: bool, expansion: &mut Expansion<Self::Action>) {
-        by_actions(self, state, alone, expansion);
+    fn expand(&mut self, state: &Self::State, ample_only: bool, expansion: &mut Expansion<Self::Action>) {
+        by_actions(self, state, ample_only, expansion);
     }
 
     /// What must hold.
@@ -55,7 +55,7 @@ pub trait Model: Clone + Send + 'static {
         self.describe(state, action).action
     }
 
-    /// Whether something goes wrong in an action. Everything else must happen sooner or later, if it stays
+    /// Whether an action is a fault. Everything else must happen sooner or later, if it stays
     /// possible: a fair run is one in which faults have come to an end.
     fn is_fault(&self, _action: &Self::Action) -> bool {
         false
@@ -66,7 +66,7 @@ pub trait Model: Clone + Send + 'static {
         &["step"]
     }
 
-    /// The kind of an action: a place in [`Model::kinds`].
+    /// The kind of an action: an index in [`Model::kinds`].
     fn kind(&self, _action: &Self::Action) -> usize {
         0
     }
@@ -76,21 +76,21 @@ pub trait Model: Clone + Send + 'static {
         self.kind(action)
     }
 
-    /// For partial-order reduction: an action, by its place in `actions`, after which nothing is lost that
-    /// could have happened before it. It must commute with all others, now and until it is performed, must
+    /// For partial-order reduction: an action, by its index in `actions`, that is an ample set by itself, so that only
+    /// it is explored. It must be independent of (commute with) all others, now and until it is performed, must
     /// change nothing that a property sees, and must not be able to repeat without others in between.
-    fn may_go_first(&mut self, _state: &Self::State, _actions: &[Self::Action]) -> Option<usize> {
+    fn ample_action(&mut self, _state: &Self::State, _actions: &[Self::Action]) -> Option<usize> {
         None
     }
 
-    /// For symmetry reduction: how many ways there are, besides leaving it, to exchange what is alike. A step that is
-    /// wrong must be so in all states that are alike, unless [`Model::expand`] looks at all of them.
+    /// For symmetry reduction: the number of permutations of what is alike, without the identity. A step that must
+    /// never happen must be so in all states that are alike, unless [`Model::expand`] looks at all of them.
     fn symmetries(&self) -> usize {
         0
     }
 
-    /// The state with what is alike exchanged in one of these ways.
-    fn mirror(&mut self, state: &Self::State, _symmetry: usize) -> Self::State {
+    /// The state with what is alike permuted in one of these ways.
+    fn permute(&mut self, state: &Self::State, _symmetry: usize) -> Self::State {
         state.clone()
     }
 
@@ -101,10 +101,10 @@ pub trait Model: Clone + Send + 'static {
         let mut least = (state.clone(), words.clone());
         self.encode(state, &mut least.1);
         for symmetry in 0..self.symmetries() {
-            let mirror = self.mirror(state, symmetry);
-            self.encode(&mirror, &mut words);
+            let permuted = self.permute(state, symmetry);
+            self.encode(&permuted, &mut words);
             if words < least.1 {
-                least = (mirror, words.clone());
+                least = (permuted, words.clone());
             }
         }
         least.0
@@ -120,27 +120,27 @@ pub trait Model: Clone + Send + 'static {
     /// Puts back what [`Model::take_faults`] has taken.
     fn put_faults(&mut self, _words: &mut [u32], _faults: u64) {}
 
-    /// Whether one of two states that differ in their faults alone can suffer all that the other can.
+    /// Whether one of two states that differ only in their faults can suffer all that the other can.
     fn includes_faults(&mut self, _more: u64, _less: u64) -> bool {
         false
     }
 
-    /// Judges a set of states in which fair runs stay for ever, visiting each of them again and again. Says
-    /// what is wrong, and in which of them (counted from 0) it shows.
-    fn judge_end(&mut self, _states: &mut dyn Iterator<Item = Self::State>) -> Option<(usize, String)> {
+    /// Evaluates a set of states in which fair runs stay for ever, visiting each of them again and again. Returns
+    /// in which of them (counted from 0) a violation shows, and what it is.
+    fn evaluate_end(&mut self, _states: &mut dyn Iterator<Item = Self::State>) -> Option<(usize, String)> {
         None
     }
 
-    /// Another worker that remembers no verdicts: ends may be judged by what was seen of others, and a second search
+    /// Another worker that remembers no verdicts: ends may be evaluated by what was seen of others, and a second search
     /// meets them in another order.
     #[must_use]
-    fn unjudged(&self) -> Self {
+    fn without_verdicts(&self) -> Self {
         self.clone()
     }
 
-    /// The same system with nothing remembered, for a run that must number everything as the first did.
+    /// A copy of the system with nothing remembered, for a run that must number everything as the first did.
     #[must_use]
-    fn afresh(&self) -> Self {
+    fn fresh_copy(&self) -> Self {
         self.clone()
     }
 
@@ -163,7 +163,7 @@ pub enum Next<State> {
     /// Another state, or the same.
     State(State),
     /// Something that must never happen, in words. It ends the check.
-    Wrong(String),
+    Violation(String),
 }
 
 /// How a property is to hold.
@@ -177,8 +177,8 @@ pub enum PropertyKind {
     Sometimes,
 }
 
-/// Judges a state. It gets the worker too, for what it has interned and remembered.
-type Judge<M> = Arc<dyn Fn(&mut M, &<M as Model>::State) -> bool + Send + Sync>;
+/// Evaluates a state. It gets the worker too, for what it has interned and remembered.
+type Predicate<M> = Arc<dyn Fn(&mut M, &<M as Model>::State) -> bool + Send + Sync>;
 
 /// A named rule on states.
 pub struct Property<M: Model> {
@@ -187,7 +187,7 @@ pub struct Property<M: Model> {
     /// Its name, for the verdict.
     pub name: String,
     /// Whether it holds in a state.
-    pub holds: Judge<M>,
+    pub holds: Predicate<M>,
 }
 
 impl<M: Model> Property<M> {

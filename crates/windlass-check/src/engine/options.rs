@@ -1,4 +1,4 @@
-//! How a model is to be explored, and what is told on the way.
+//! How a model is to be explored, and what is reported on the way.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use super::simulate::SimulationOptions;
 
-/// Is told how far an exploration is.
-pub type TellProgress = dyn Fn(&Progress) + Send + Sync;
+/// Called with the progress of an exploration.
+pub type ProgressCallback = dyn Fn(&Progress) + Send + Sync;
 
 /// What `eventually` may take for granted of a run that has left faults behind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub enum Fairness {
     #[default]
     Strong,
     /// Every action that is possible without a break is taken at last, and nothing more. Two controllers that change
-    /// each other's work for ever are caught, even if a third could end it at one moment of the loop.
+    /// each other's work for ever are caught, even if a third could end it at one point of the loop.
     ///
     /// It takes a second exploration without symmetry and partial-order reduction, on one thread.
     Weak,
@@ -37,19 +37,19 @@ pub struct Options {
     pub memory_bytes: usize,
     /// Whether states that are alike but for names count as one.
     pub symmetry: bool,
-    /// Whether actions that change nothing for others go first.
+    /// Whether independent actions are explored in one order only (partial-order reduction by ample sets).
     pub partial_order: bool,
-    /// Whether states are left out in which no more can go wrong than in others that are alike in all else.
+    /// Whether states are left out in which no more faults can strike than in others that are alike in all else.
     pub subsumption: bool,
-    /// Whether ends are judged: `eventually` and [`Model::judge_end`](super::Model::judge_end). It takes
+    /// Whether liveness is decided: `eventually` and [`Model::evaluate_end`](super::Model::evaluate_end). It takes
     /// a little time and memory, which a model that asks for neither can do without.
     pub liveness: bool,
     /// What `eventually` may take for granted.
     pub fairness: Fairness,
     /// Ends the check early when it becomes true.
     pub stop: Arc<AtomicBool>,
-    /// Is told about once a second how far it is.
-    pub progress: Option<Arc<TellProgress>>,
+    /// Called about once a second with the progress.
+    pub progress: Option<Arc<ProgressCallback>>,
     /// How to go on with random runs when a limit is reached.
     pub then_simulate: Option<SimulationOptions>,
 }

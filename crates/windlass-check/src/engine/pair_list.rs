@@ -40,10 +40,10 @@ impl Chunk {
     }
 
     #[inline]
-    fn get(&self, place: usize) -> Option<u64> {
+    fn get(&self, offset: usize) -> Option<u64> {
         match self {
-            Chunk::Short(pairs) => pairs.get(place).map(|short| lengthen(*short)),
-            Chunk::Long(pairs) => pairs.get(place).copied(),
+            Chunk::Short(pairs) => pairs.get(offset).map(|short| lengthen(*short)),
+            Chunk::Long(pairs) => pairs.get(offset).copied(),
         }
     }
 
@@ -92,7 +92,7 @@ impl PairList {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = u64> {
-        self.chunks.iter().flat_map(|chunk| (0..CHUNK).map_while(|place| chunk.get(place)))
+        self.chunks.iter().flat_map(|chunk| (0..CHUNK).map_while(|offset| chunk.get(offset)))
     }
 
     /// Bytes that it takes.

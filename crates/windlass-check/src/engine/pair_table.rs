@@ -7,26 +7,26 @@ use super::shard::{Arrival, Shard, TOUCHED_AT_ONCE, hash, shard_of};
 
 /// How many parts the set has. Each has a lock of its own, so threads rarely wait for each other.
 pub(super) const SHARDS: usize = 64;
-/// A number is a place within a shard, with the shard in the bits above.
-pub(super) const PLACE_BITS: u32 = 26;
-pub(super) const PLACE_MASK: u32 = (1 << PLACE_BITS) - 1;
+/// A number is an offset within a shard, with the shard in the bits above.
+pub(super) const OFFSET_BITS: u32 = 26;
+pub(super) const OFFSET_MASK: u32 = (1 << OFFSET_BITS) - 1;
 /// More pairs than this may not fit, as shards are only about equally full.
-pub(super) const MOST_PAIRS: usize = SHARDS * (1 << PLACE_BITS) / 16 * 15;
+pub(super) const MOST_PAIRS: usize = SHARDS * (1 << OFFSET_BITS) / 16 * 15;
 
-/// The shard of a number, and the place in it.
-pub(super) fn shard_and_place(id: u32) -> (usize, usize) {
-    ((id >> PLACE_BITS) as usize, (id & PLACE_MASK) as usize)
+/// The shard of a number, and the offset in it.
+pub(super) fn shard_and_offset(id: u32) -> (usize, usize) {
+    ((id >> OFFSET_BITS) as usize, (id & OFFSET_MASK) as usize)
 }
 
-/// The place of a number in its shard. Shards fill up at the same pace, so of two numbers the one with the
-/// higher place was most likely given later.
-pub(super) fn place_in_shard(id: u32) -> u32 {
-    id & PLACE_MASK
+/// The offset of a number in its shard. Shards fill up at the same pace, so of two numbers the one with the
+/// higher offset was most likely given later.
+pub(super) fn offset_in_shard(id: u32) -> u32 {
+    id & OFFSET_MASK
 }
 
-/// The number of a place in a shard.
-pub(super) fn id_of(shard: usize, place: usize) -> u32 {
-    (shard as u32) << PLACE_BITS | place as u32
+/// The number of an offset in a shard.
+pub(super) fn id_of(shard: usize, offset: usize) -> u32 {
+    (shard as u32) << OFFSET_BITS | offset as u32
 }
 
 const FIRST_GROUPS: usize = 16;
@@ -70,8 +70,8 @@ impl PairTable {
 
     /// The pair of a number.
     pub(super) fn get(&self, id: u32) -> u64 {
-        let (shard, place) = shard_and_place(id);
-        self.lock(shard).pairs.get(place).expect("numbers are given with their pairs")
+        let (shard, offset) = shard_and_offset(id);
+        self.lock(shard).pairs.get(offset).expect("numbers are given with their pairs")
     }
 
     /// The number of a pair.
@@ -80,20 +80,20 @@ impl PairTable {
         let number = shard_of(hash);
         let mut shard = self.lock(number);
         let before = shard.bytes();
-        let (place, is_new) = shard.insert(pair, hash);
+        let (offset, is_new) = shard.insert(pair, hash);
         if is_new {
             self.len.fetch_add(1, Ordering::Relaxed);
-            // A list that is packed anew may take less than before: the sum wraps around, as it should.
+            // A list that is packed again may take less than before: the sum wraps around, as it should.
             self.bytes.fetch_add(shard.bytes().wrapping_sub(before), Ordering::Relaxed);
         }
-        id_of(number, place)
+        id_of(number, offset)
     }
 
     /// Looks many pairs up at once, in their order within each shard. Shards are gone through from `first`
     /// on, so that threads that start at different ones keep out of each other's way.
     pub(super) fn look_up(&self, arrivals: &mut [Arrival], groups: &mut Groups, first: usize) {
         groups.arrange(arrivals.iter().map(|arrival| shard_of(arrival.hash)));
-        // Counted here and told once: all threads would wait for the place where it is told.
+        // Summed up here and added once: the shared counters are contended by all threads.
         let (mut added, mut bytes, mut held) = (0, 0_usize, 0);
         self.visit(groups, first, |number, shard, group| {
             let before = (shard.pairs.len(), shard.bytes());
@@ -111,13 +111,13 @@ impl PairTable {
 
     /// The pairs of many numbers, in their order. Each shard is locked once.
     pub(super) fn get_all(&self, ids: &[u32], groups: &mut Groups, first: usize, pairs: &mut Vec<u64>) {
-        groups.arrange(ids.iter().map(|id| shard_and_place(*id).0));
+        groups.arrange(ids.iter().map(|id| shard_and_offset(*id).0));
         pairs.clear();
         pairs.resize(ids.len(), 0);
         self.visit(groups, first, |_, shard, group| {
             for index in group {
-                let (_, place) = shard_and_place(ids[*index as usize]);
-                let pair = shard.pairs.get(place).expect("numbers are given with their pairs");
+                let (_, offset) = shard_and_offset(ids[*index as usize]);
+                let pair = shard.pairs.get(offset).expect("numbers are given with their pairs");
                 pairs[*index as usize] = pair;
             }
         });
@@ -140,8 +140,8 @@ impl PairTable {
 
     /// Lets a pair go that is held back. Says whether it still was.
     pub(super) fn release(&self, id: u32) -> bool {
-        let (shard, place) = shard_and_place(id);
-        let was_held = self.lock(shard).release(place);
+        let (shard, offset) = shard_and_offset(id);
+        let was_held = self.lock(shard).release(offset);
         if was_held {
             self.held.fetch_sub(1, Ordering::Relaxed);
         }
@@ -184,7 +184,7 @@ impl Groups {
         }
     }
 
-    /// The places of those that belong to a shard, in their order.
+    /// The indexes of those that belong to a shard, in their order.
     pub(super) fn of(&self, shard: usize) -> &[u32] {
         &self.order[self.ends[shard] as usize..self.ends[shard + 1] as usize]
     }

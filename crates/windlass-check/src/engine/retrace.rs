@@ -1,33 +1,33 @@
-//! Finds the shortest way to what is wrong, the same one however many threads found that something is.
+//! Finds the shortest trace to a violation, the same one however many threads found it.
 
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
 use crate::trace::{Trace, TraceStep};
+use crate::violation::Violation;
 
-use super::exploration::Violation;
-use super::judge::fair_closure;
+use super::liveness::fair_closure;
 use super::model::{Model, Next, Property};
 use super::options::Options;
 use super::search::Search;
 use super::shared::Found;
 
-/// Without reductions, traces are shortest; but only so many times the states are visited for that.
-const PATIENCE: usize = 20;
+/// Without reductions, traces are shortest; a search for them may visit at most this many times the states.
+const UNREDUCED_FACTOR: usize = 20;
 const FEW_STATES: usize = 1_000_000;
 
-/// How many states a search without reductions may visit, after one that visited so many with them.
-pub(super) fn patience(states: usize) -> usize {
-    states.saturating_mul(PATIENCE).max(FEW_STATES)
+/// Maximum number of states that a search without reductions may visit, after one that visited `states` with them.
+pub(super) fn unreduced_state_limit(states: usize) -> usize {
+    states.saturating_mul(UNREDUCED_FACTOR).max(FEW_STATES)
 }
 
-/// The violation behind what was found. The trace is the shortest of all if that can be told by a search without
-/// reductions of no more than so many states.
+/// The violation behind what was found. The trace is the shortest of all if a search without reductions can
+/// show it within `most` states.
 pub(super) fn violation<M: Model>(model: &M, found: &Found, most: usize, options: &Options) -> Violation {
     let at_ends = matches!(found, Found::Eventually { .. } | Found::End { .. });
-    let mirrors = options.symmetry && model.symmetries() > 0;
-    let reduces = options.partial_order || options.subsumption || mirrors;
+    let uses_symmetry = options.symmetry && model.symmetries() > 0;
+    let reduces = options.partial_order || options.subsumption || uses_symmetry;
     // Parents take memory that the first search did not need.
     let roomy = Options { memory_bytes: options.memory_bytes.saturating_mul(2), ..options.clone() };
     let mut unreduced =
@@ -38,9 +38,9 @@ pub(super) fn violation<M: Model>(model: &M, found: &Found, most: usize, options
     let search_in = |model: M, options: &Options| {
         let mut search = Search::with_parents(model, options, at_ends);
         let (_, found) = search.run();
-        found.map(|found| Retrace::new(search).violation(&found, options.symmetry && mirrors))
+        found.map(|found| Retrace::new(search).violation(&found, options.symmetry && uses_symmetry))
     };
-    let search = |options: &Options| search_in(model.afresh(), options);
+    let search = |options: &Options| search_in(model.fresh_copy(), options);
     search(&unreduced)
         .or_else(|| if reduces { search(&roomy) } else { None })
         // What a model does differently the second time shows in what is remembered of the first.
@@ -58,8 +58,8 @@ fn untraced<M: Model>(properties: &[Property<M>], found: &Found) -> Violation {
         Found::Eventually { property, .. } => {
             Violation::Eventually { property: properties[*property].name.clone(), trace, repeats }
         }
-        Found::End { message, .. } => Violation::End { message: message.clone(), trace, repeats },
-        Found::Wrong { message, .. } => Violation::Wrong { message: message.clone(), trace },
+        Found::End { message, .. } => Violation::AtRest { message: message.clone(), trace, repeats },
+        Found::Step { message, .. } => Violation::Step { message: message.clone(), trace },
     }
 }
 
@@ -88,7 +88,7 @@ impl<M: Model> Retrace<M> {
                     trace: trace_along(&mut self.model, &path),
                 }
             }
-            Found::Wrong { at, .. } => self.wrong(*at, symmetry),
+            Found::Step { at, .. } => self.step_violation(*at, symmetry),
             Found::Eventually { property, at } => {
                 let holds = self.properties[*property].holds.clone();
                 let path = self.path(*at, symmetry, |model, state| !holds(model, state));
@@ -102,52 +102,52 @@ impl<M: Model> Retrace<M> {
         }
     }
 
-    fn wrong(&mut self, at: u32, symmetry: bool) -> Violation {
-        let path = self.path(at, symmetry, |model, state| wrong_action(model, state).is_some());
+    fn step_violation(&mut self, at: u32, symmetry: bool) -> Violation {
+        let path = self.path(at, symmetry, |model, state| violating_action(model, state).is_some());
         let mut trace = trace_along(&mut self.model, &path);
         let mut message = String::new();
         if let Some(last) = path.last()
-            && let Some((action, what)) = wrong_action(&mut self.model, last)
+            && let Some((action, what)) = violating_action(&mut self.model, last)
         {
             trace.steps.push(self.model.describe(last, &action));
             message = what;
         }
-        Violation::Wrong { message, trace }
+        Violation::Step { message, trace }
     }
 
     fn end(&mut self, message: &str, at: u32, symmetry: bool) -> Violation {
         let mut message = message.to_owned();
         let objects = |model: &mut M, state: &M::State| {
             let states = fair_closure(model, state.clone());
-            model.judge_end(&mut states.into_iter()).is_some()
+            model.evaluate_end(&mut states.into_iter()).is_some()
         };
         let mut path = self.path(at, symmetry, objects);
         // With symmetry, it need not show in this very state of the end.
         if symmetry && let Some(last) = path.last().cloned() {
             let states = fair_closure(&mut self.model, last.clone());
-            if let Some((index, what)) = self.model.judge_end(&mut states.iter().cloned()) {
+            if let Some((index, what)) = self.model.evaluate_end(&mut states.iter().cloned()) {
                 message = what;
                 path.extend(fair_path(&mut self.model, &last, &states[index], false).unwrap_or_default());
             }
         }
         let trace = trace_along(&mut self.model, &path);
-        Violation::End { message, trace, repeats: lasso(&mut self.model, path.last()) }
+        Violation::AtRest { message, trace, repeats: lasso(&mut self.model, path.last()) }
     }
 
-    /// The way to a state, or to one that is alike, such that it is wrong there.
-    fn path(&mut self, at: u32, symmetry: bool, is_wrong: impl Fn(&mut M, &M::State) -> bool) -> Path<M> {
+    /// The way to a state, or to one that is alike, such that the rule is violated there.
+    fn path(&mut self, at: u32, symmetry: bool, is_violated: impl Fn(&mut M, &M::State) -> bool) -> Path<M> {
         let words = self.search.path_to(at);
         if !symmetry || self.model.symmetries() == 0 {
             return words.iter().map(|words| self.model.decode(words)).collect();
         }
         let path = self.true_path(&words);
         for symmetry in 0..self.model.symmetries() {
-            if path.last().is_none_or(|last| is_wrong(&mut self.model, last)) {
+            if path.last().is_none_or(|last| is_violated(&mut self.model, last)) {
                 break;
             }
-            let mirrored: Path<M> = path.iter().map(|state| self.model.mirror(state, symmetry)).collect();
-            if mirrored.last().is_some_and(|last| is_wrong(&mut self.model, last)) {
-                return mirrored;
+            let permuted: Path<M> = path.iter().map(|state| self.model.permute(state, symmetry)).collect();
+            if permuted.last().is_some_and(|last| is_violated(&mut self.model, last)) {
+                return permuted;
             }
         }
         path
@@ -182,13 +182,13 @@ fn successors<M: Model>(model: &mut M, state: &M::State) -> Vec<(M::Action, M::S
     successors
 }
 
-/// An action that is wrong in a state; a fault only if there is no other.
-fn wrong_action<M: Model>(model: &mut M, state: &M::State) -> Option<(M::Action, String)> {
+/// An action that must never happen in a state; a fault only if there is no other.
+fn violating_action<M: Model>(model: &mut M, state: &M::State) -> Option<(M::Action, String)> {
     let mut actions = Vec::new();
     model.actions(state, &mut actions);
     actions.sort_by_key(|action| model.is_fault(action));
     actions.into_iter().find_map(|action| match model.next(state, &action) {
-        Next::Wrong(message) => Some((action, message)),
+        Next::Violation(message) => Some((action, message)),
         _ => None,
     })
 }
@@ -236,7 +236,7 @@ pub(super) fn fair_path<M: Model>(
         return Some(Vec::new());
     }
     let mut steps_to_itself = false;
-    // The states reached, each with the place of the one before.
+    // The states reached, each with the index of the one before.
     let mut reached = vec![(from.clone(), 0)];
     let mut known = FxHashMap::default();
     known.insert(words_of(model, from), 0);
@@ -249,10 +249,10 @@ pub(super) fn fair_path<M: Model>(
             }
             if next == *to && (index != 0 || next != *from) {
                 let mut path = vec![next];
-                let mut place = index;
-                while place != 0 {
-                    path.push(reached[place].0.clone());
-                    place = reached[place].1;
+                let mut step = index;
+                while step != 0 {
+                    path.push(reached[step].0.clone());
+                    step = reached[step].1;
                 }
                 path.reverse();
                 return Some(path);

@@ -10,8 +10,8 @@ use super::random::Random;
 pub enum Scheduler {
     /// Each that is possible is as likely as the others.
     Random,
-    /// Each actor has a random priority, and the highest that can do something does; at so many random
-    /// moments, the one whose turn it is becomes the lowest. With d of them, an error that takes d + 1
+    /// Each actor has a random priority, and the highest that can do something does; at this number of random
+    /// steps, the one whose turn it is becomes the lowest. With d of them, an error that takes d + 1
     /// orderings is found with a likelihood that has a lower bound.
     Pct(u32),
 }
@@ -20,7 +20,7 @@ pub enum Scheduler {
 pub(super) struct Chooser {
     random: Random,
     scheduler: Scheduler,
-    /// One step in so many is a fault, if one is possible; 0 for none.
+    /// One step in this many is a fault, if one is possible; 0 for none.
     fault_every: usize,
     /// By actor. Those above all that were lowered have the highest bit.
     priorities: FxHashMap<usize, u64>,
@@ -44,7 +44,7 @@ impl Chooser {
         Chooser { random, scheduler, fault_every, priorities: FxHashMap::default(), lower_at, step: 0 }
     }
 
-    /// From now on no fault, and nobody before others: so every run is fair.
+    /// From now on no fault, and no actor before others: so every run is fair.
     pub(super) fn be_fair(&mut self) {
         self.fault_every = 0;
         self.scheduler = Scheduler::Random;

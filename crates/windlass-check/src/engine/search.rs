@@ -1,4 +1,4 @@
-//! Breadth-first search, by the number of steps alone, or in layers: first what needs no fault, then what needs one,
+//! Breadth-first search, only by the number of steps, or in layers: first what needs no fault, then what needs one,
 //! and so on; within a layer, by the number of steps. So what is found first has the fewest faults, and then the
 //! fewest steps.
 
@@ -8,16 +8,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use super::exploration::{Ended, Memory};
-use super::judge::judge_layer;
+use super::exploration::{Memory, StopReason};
+use super::liveness::decide_liveness;
 use super::model::Model;
 use super::options::Options;
-use super::pair_table::shard_and_place;
+use super::pair_table::shard_and_offset;
 use super::shared::{Found, Level, NO_PARENT, Shared};
 use super::tuple_store::TupleStore;
 use super::worker::Worker;
 
-/// Below so many states, starting threads takes longer than expanding them.
+/// Below this number of states, starting threads takes longer than expanding them.
 const FEW_STATES: usize = 64;
 /// The most states that a thread takes at a time.
 const CHUNK: usize = 1024;
@@ -28,10 +28,10 @@ pub(super) struct Search<M: Model> {
     pub(super) workers: Vec<Worker<M>>,
     /// States that need one more fault than the current layer, by their depth.
     waiting: VecDeque<(u32, Vec<u32>)>,
-    /// An action, wrong and a fault, of the layer before, and the depth it leads to.
-    wrong_fault: Option<(u32, Found)>,
+    /// A violating action that is a fault, of the layer before, and the depth it leads to.
+    violating_fault: Option<(u32, Found)>,
     /// The same of the current layer.
-    next_wrong_fault: Option<(u32, Found)>,
+    next_violating_fault: Option<(u32, Found)>,
     pub(super) depth: u32,
     pub(super) layers_done: u32,
     pub(super) ends: usize,
@@ -48,7 +48,7 @@ pub(super) enum Order {
 }
 
 /// What a search leads to.
-pub(super) type Outcome = (Ended, Option<Found>);
+pub(super) type Outcome = (StopReason, Option<Found>);
 
 impl<M: Model> Search<M> {
     /// A search by many threads.
@@ -61,8 +61,8 @@ impl<M: Model> Search<M> {
             shared,
             workers: (0..options.threads.max(1)).map(worker).collect(),
             waiting: VecDeque::new(),
-            wrong_fault: None,
-            next_wrong_fault: None,
+            violating_fault: None,
+            next_violating_fault: None,
             depth: 0,
             layers_done: 0,
             ends: 0,
@@ -71,16 +71,16 @@ impl<M: Model> Search<M> {
     }
 
     /// A search by one thread that remembers how it got to each state. What it finds, and how, depends on
-    /// the model alone. It looks for what is wrong in a state or an action, or only at ends.
+    /// the model alone. It looks for violations in states and actions, or only at ends.
     pub(super) fn with_parents(model: M, options: &Options, at_ends: bool) -> Self {
         let quiet = Options { threads: 1, progress: None, liveness: at_ends, ..options.clone() };
         let mut search = Self::new(model, &quiet, Order::Faults);
         search.shared.keeps_parents = true;
-        search.shared.judges_states = !at_ends;
+        search.shared.evaluates_states = !at_ends;
         search
     }
 
-    /// Searches until all is seen, something is wrong, or a limit is reached.
+    /// Searches until all is seen, something is violated, or a limit is reached.
     pub(super) fn run(&mut self) -> Outcome {
         self.workers[0].begin(&self.shared);
         self.note_uncovered();
@@ -90,12 +90,12 @@ impl<M: Model> Search<M> {
             if let Some(outcome) = outcome {
                 return outcome;
             }
-            if let Some(found) = self.judge_ends() {
-                return (Ended::Violated, Some(found));
+            if let Some(found) = self.decide_liveness() {
+                return (StopReason::Violated, Some(found));
             }
             self.layers_done += 1;
-            if self.next_wrong_fault.is_none() && self.shared.store.held() == 0 {
-                return (Ended::Complete, None);
+            if self.next_violating_fault.is_none() && self.shared.store.held() == 0 {
+                return (StopReason::Complete, None);
             }
         }
     }
@@ -103,7 +103,7 @@ impl<M: Model> Search<M> {
     /// Visits all states that need no more faults than the current layer allows.
     fn layer(&mut self, mut frontier: Vec<u32>) -> Option<Outcome> {
         let mut seeds = std::mem::take(&mut self.waiting);
-        self.wrong_fault = self.next_wrong_fault.take();
+        self.violating_fault = self.next_violating_fault.take();
         let mut depth = 0;
         loop {
             if frontier.is_empty() {
@@ -112,27 +112,27 @@ impl<M: Model> Search<M> {
                     None => break,
                 }
             }
-            frontier.extend(self.let_go(&mut seeds, depth));
-            if let Some((_, found)) = self.wrong_fault.take_if(|(reached, _)| *reached <= depth) {
-                return Some((Ended::Violated, Some(found)));
+            frontier.extend(self.release_seeds(&mut seeds, depth));
+            if let Some((_, found)) = self.violating_fault.take_if(|(reached, _)| *reached <= depth) {
+                return Some((StopReason::Violated, Some(found)));
             }
             if frontier.is_empty() {
                 continue;
             }
             // Before anything else gets there: of two runs that are equally short, the one in which a fault
             // strikes later is easier to follow.
-            let coming = self.let_go(&mut seeds, depth + 1);
+            let coming = self.release_seeds(&mut seeds, depth + 1);
             let states_waiting = seeds.iter().map(|(_, states)| states.len()).sum::<usize>() + coming.len();
             if let Some(outcome) = self.level(&mut frontier, coming, depth, states_waiting) {
                 return Some(outcome);
             }
             depth += 1;
         }
-        self.wrong_fault.take().map(|(_, found)| (Ended::Violated, Some(found)))
+        self.violating_fault.take().map(|(_, found)| (StopReason::Violated, Some(found)))
     }
 
     /// The states of a depth that needed one more fault than the last layer, and nothing has led to since.
-    fn let_go(&self, seeds: &mut VecDeque<(u32, Vec<u32>)>, depth: u32) -> Vec<u32> {
+    fn release_seeds(&self, seeds: &mut VecDeque<(u32, Vec<u32>)>, depth: u32) -> Vec<u32> {
         let due = seeds.pop_front_if(|(first, _)| *first == depth);
         let states = due.into_iter().flat_map(|(_, states)| states);
         states.filter(|id| self.shared.store.release(*id)).collect()
@@ -157,28 +157,28 @@ impl<M: Model> Search<M> {
             faults: self.layers_done,
             waiting,
             states_before: self.shared.store.len(),
-            judge_only: false,
+            evaluate_only: false,
         };
         self.run_level(&level);
         self.note_memory(&level);
         self.note_uncovered();
         let expanded = level.cursor.into_inner().min(frontier.len());
         if let Some(found) = self.workers.iter_mut().find_map(|worker| worker.found.take()) {
-            return Some((Ended::Violated, Some(found)));
+            return Some((StopReason::Violated, Some(found)));
         }
         let mut next: Vec<u32> = Vec::new();
         let mut faulty = Vec::new();
         for worker in &mut self.workers {
             next.append(&mut worker.next);
             faulty.append(&mut worker.faulty);
-            let wrong = worker.wrong_fault.take().map(|wrong| (depth + 1, wrong));
-            self.next_wrong_fault = self.next_wrong_fault.take().or(wrong);
+            let violation = worker.violating_fault.take().map(|found| (depth + 1, found));
+            self.next_violating_fault = self.next_violating_fault.take().or(violation);
         }
-        if let Some(ended) = self.shared.halted() {
+        if let Some(stop_reason) = self.shared.halted() {
             let mut rest = frontier.split_off(expanded);
             rest.append(&mut coming);
             rest.append(&mut next);
-            return Some(self.judge_rest(ended, &rest, depth));
+            return Some(self.evaluate_rest(stop_reason, &rest, depth));
         }
         if !faulty.is_empty() {
             faulty.shrink_to_fit();
@@ -189,10 +189,10 @@ impl<M: Model> Search<M> {
         None
     }
 
-    /// After a limit: judges what was reached but will not be expanded.
-    fn judge_rest(&mut self, ended: Ended, rest: &[u32], depth: u32) -> Outcome {
-        if ended == Ended::Stopped {
-            return (ended, None);
+    /// After a limit: evaluates what was reached but will not be expanded.
+    fn evaluate_rest(&mut self, stop_reason: StopReason, rest: &[u32], depth: u32) -> Outcome {
+        if stop_reason == StopReason::Stopped {
+            return (stop_reason, None);
         }
         let states_before = self.shared.store.len();
         let chunk = (rest.len() / (8 * self.workers.len())).clamp(1, CHUNK);
@@ -206,13 +206,13 @@ impl<M: Model> Search<M> {
             faults,
             waiting: 0,
             states_before,
-            judge_only: true,
+            evaluate_only: true,
         });
         let in_states = self.workers.iter_mut().find_map(|worker| worker.found.take());
-        let wrong_fault = self.wrong_fault.take().or(self.next_wrong_fault.take());
-        match in_states.or(wrong_fault.map(|(_, found)| found)) {
-            Some(found) => (Ended::Violated, Some(found)),
-            None => (ended, None),
+        let violating_fault = self.violating_fault.take().or(self.next_violating_fault.take());
+        match in_states.or(violating_fault.map(|(_, found)| found)) {
+            Some(found) => (StopReason::Violated, Some(found)),
+            None => (stop_reason, None),
         }
     }
 
@@ -228,7 +228,7 @@ impl<M: Model> Search<M> {
             let threads: Vec<_> = self.workers.iter_mut().map(start).collect();
             for thread in threads {
                 if let Err(cause) = thread.join() {
-                    shared.halt(Ended::Stopped);
+                    shared.halt(StopReason::Stopped);
                     panic::resume_unwind(cause);
                 }
             }
@@ -244,12 +244,12 @@ impl<M: Model> Search<M> {
         }
     }
 
-    /// Judges where fair runs of the layer end up. Earlier layers are closed and were judged before.
-    fn judge_ends(&mut self) -> Option<Found> {
+    /// Decides liveness for the fair runs of the layer. Earlier layers are closed and were decided before.
+    fn decide_liveness(&mut self) -> Option<Found> {
         if !self.shared.options.liveness {
             return None;
         }
-        let verdict = judge_layer(&self.shared, &mut self.workers[0]);
+        let verdict = decide_liveness(&self.shared, &mut self.workers[0]);
         self.ends += verdict.ends;
         verdict.found
     }
@@ -273,8 +273,8 @@ impl<M: Model> Search<M> {
         let mut next = state;
         while next != NO_PARENT {
             path.push(worker.folder.unfold(next).to_vec());
-            let (shard, place) = shard_and_place(next);
-            next = worker.parents[shard][place];
+            let (shard, offset) = shard_and_offset(next);
+            next = worker.parents[shard][offset];
         }
         path.reverse();
         path

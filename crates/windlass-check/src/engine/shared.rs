@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use crate::stopwatch::Stopwatch;
 
 use super::exits::Exits;
-use super::exploration::Ended;
+use super::exploration::StopReason;
 use super::options::Options;
 use super::subsumption::Subsumption;
 use super::tuple_store::TupleStore;
@@ -14,13 +14,13 @@ use super::tuple_store::TupleStore;
 /// Stands for the parent of a first state.
 pub(super) const NO_PARENT: u32 = u32::MAX;
 
-/// Something wrong, by the number of the state where it shows.
+/// A violation, by the number of the state where it shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// An `always`, by its place among the properties, does not hold.
+    /// An `always`, by its index among the properties, does not hold.
     Always { property: usize, at: u32 },
-    /// An action of this state is wrong.
-    Wrong { message: String, at: u32 },
+    /// An action of this state must never happen.
+    Step { message: String, at: u32 },
     /// An `eventually` does not hold in an end.
     Eventually { property: usize, at: u32 },
     /// The model objects to an end.
@@ -30,8 +30,8 @@ pub(super) enum Found {
 /// What all threads share.
 pub(super) struct Shared {
     pub(super) options: Options,
-    /// Whether `always` is judged. It is not when a trace to an end is wanted: all states were judged before.
-    pub(super) judges_states: bool,
+    /// Whether `always` is evaluated. It is not when a trace to an end is wanted: all states were evaluated before.
+    pub(super) evaluates_states: bool,
     /// Whether what only faults lead to waits until all else is visited.
     pub(super) holds_faults_back: bool,
     /// Whether parents are remembered, by the only thread.
@@ -40,12 +40,12 @@ pub(super) struct Shared {
     /// For each property: whether it was seen to hold. Of use for `sometimes` only.
     pub(super) seen: Vec<AtomicBool>,
     pub(super) transitions: AtomicU64,
-    /// One step from each state, for the judgement of ends.
+    /// One step from each state, to decide liveness.
     pub(super) exits: Exits,
     pub(super) model_bytes: AtomicUsize,
     /// The states of earlier depths that others are left out for.
     pub(super) subsumption: Subsumption,
-    /// Why to halt, as a number of [`Ended`]; 0 to go on.
+    /// Why to halt, as a number of [`StopReason`]; 0 to go on.
     halt: AtomicU8,
     pub(super) watch: Stopwatch,
 }
@@ -54,7 +54,7 @@ impl Shared {
     pub(super) fn new(options: Options, store: Arc<TupleStore>, properties: usize) -> Self {
         Shared {
             options,
-            judges_states: true,
+            evaluates_states: true,
             holds_faults_back: true,
             keeps_parents: false,
             store,
@@ -69,14 +69,15 @@ impl Shared {
     }
 
     /// Makes all threads halt. The first reason counts.
-    pub(super) fn halt(&self, ended: Ended) {
-        let _ = self.halt.compare_exchange(0, ended as u8, Ordering::Relaxed, Ordering::Relaxed);
+    pub(super) fn halt(&self, reason: StopReason) {
+        let _ = self.halt.compare_exchange(0, reason as u8, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    pub(super) fn halted(&self) -> Option<Ended> {
-        let endings = [Ended::Violated, Ended::StateLimit, Ended::MemoryLimit, Ended::Stopped];
+    pub(super) fn halted(&self) -> Option<StopReason> {
+        let endings =
+            [StopReason::Violated, StopReason::StateLimit, StopReason::MemoryLimit, StopReason::Stopped];
         let halt = self.halt.load(Ordering::Relaxed);
-        endings.into_iter().find(|ended| *ended as u8 == halt)
+        endings.into_iter().find(|reason| *reason as u8 == halt)
     }
 
     /// Bytes of the steps that are kept.
@@ -106,6 +107,6 @@ pub(super) struct Level<'a> {
     /// How many states wait until one more fault is allowed.
     pub(super) waiting: usize,
     pub(super) states_before: usize,
-    /// Whether states are judged and not expanded.
-    pub(super) judge_only: bool,
+    /// Whether states are evaluated and not expanded.
+    pub(super) evaluate_only: bool,
 }

@@ -1,12 +1,13 @@
-//! Makes a run shorter that ends in something wrong, by leaving steps out.
+//! Makes a run shorter that ends in a violation, by leaving steps out.
 
 use rustc_hash::FxHashMap;
 
-use super::exploration::Violation;
+use crate::violation::Violation;
+
 use super::model::Model;
 use super::walk::{Stepped, Walk};
 
-/// After so many runs it is short enough.
+/// Maximum number of runs to make one shorter.
 const MOST_RUNS: usize = 2_000;
 /// The same if every run takes a search for its ends.
 const MOST_RUNS_TO_ENDS: usize = 200;
@@ -18,7 +19,7 @@ pub(super) struct Run {
     pub(super) first: usize,
     /// The actions.
     pub(super) names: Vec<String>,
-    /// Whether it takes where fair runs end up afterwards to see what is wrong.
+    /// Whether it takes where fair runs end up afterwards to see the violation.
     pub(super) at_ends: bool,
 }
 
@@ -56,7 +57,7 @@ struct Shortener<'a, M: Model> {
 }
 
 impl<M: Model> Shortener<'_, M> {
-    /// Leaves some steps out, if the same is wrong without them.
+    /// Leaves some steps out, if the same rule is violated without them.
     fn works_without(&mut self, from: usize, size: usize) -> bool {
         self.runs += 1;
         let to = (from + size).min(self.run.names.len());
@@ -72,12 +73,12 @@ impl<M: Model> Shortener<'_, M> {
         }
     }
 
-    /// What a run ends in, if it is wrong, and the actions that were possible until then.
+    /// The violation that a run ends in, and the actions that were possible until then.
     fn replay(&mut self, run: &Run) -> Option<(Violation, Vec<String>)> {
         let start = self.model.initial().into_iter().nth(run.first)?;
         let mut walk = Walk::new(self.model, start);
         let mut used = Vec::new();
-        let mut found = walk.judge();
+        let mut found = walk.evaluate();
         for name in &run.names {
             if found.is_some() {
                 break;
@@ -85,16 +86,16 @@ impl<M: Model> Shortener<'_, M> {
             let actions = walk.actions();
             let words = walk.words();
             let names = self.names.entry(words).or_insert_with(|| walk.names(&actions));
-            let Some(place) = names.iter().position(|possible| possible == name) else { continue };
-            match walk.step(&actions[place]) {
+            let Some(index) = names.iter().position(|possible| possible == name) else { continue };
+            match walk.step(&actions[index]) {
                 Stepped::Nowhere => continue,
                 Stepped::On => {}
-                Stepped::Wrong(violation) => found = Some(violation),
+                Stepped::Violation(violation) => found = Some(violation),
             }
             used.push(name.clone());
         }
         if found.is_none() && run.at_ends {
-            found = walk.judge_ends(self.end_states).ok().flatten();
+            found = walk.decide_liveness(self.end_states).ok().flatten();
         }
         Some((found?, used))
     }
@@ -106,8 +107,9 @@ fn rule(violation: &Violation) -> (u8, &str) {
         Violation::Always { property, .. } => (0, property),
         Violation::Eventually { property, .. } => (1, property),
         Violation::Never { property } => (2, property),
-        Violation::End { message, .. } => (3, first_line(message)),
-        Violation::Wrong { message, .. } => (4, first_line(message)),
+        Violation::AtRest { message, .. } => (3, first_line(message)),
+        Violation::Step { message, .. } => (4, first_line(message)),
+        Violation::Code { bug, .. } => (5, bug.reason()),
     }
 }
 

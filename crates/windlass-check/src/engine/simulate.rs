@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::stopwatch::Stopwatch;
+use crate::violation::Violation;
 
-use super::exploration::Violation;
 use super::model::{Model, PropertyKind};
 use super::scheduler::{Chooser, Scheduler};
 use super::shorten::{Run, shorten};
@@ -26,8 +26,7 @@ pub struct SimulationOptions {
     pub depth: usize,
     /// Who goes first.
     pub scheduler: Scheduler,
-    /// Where fair runs end up is judged if it takes no more than so many states to find out; 0 if it is not
-    /// to be judged.
+    /// Maximum number of states to decide liveness for a run. 0: liveness is not decided.
     pub end_states: usize,
     /// Ends the simulation early when it becomes true.
     pub stop: Arc<AtomicBool>,
@@ -57,7 +56,7 @@ pub struct Simulation {
     pub steps: u64,
     /// How many runs had too many states ahead of them to say where they end.
     pub undecided: u64,
-    /// The seed of the run that found something wrong, and what. The same seed finds it again in one run.
+    /// The seed of the run that found a violation, and the violation. The same seed finds it again in one run.
     pub violation: Option<(u64, Violation)>,
     /// The `sometimes` properties, and whether each was seen to hold.
     pub sometimes: Vec<(String, bool)>,
@@ -67,9 +66,9 @@ pub struct Simulation {
     pub elapsed: Duration,
 }
 
-/// Runs a model at random until something is wrong, or there were enough runs.
+/// Runs a model at random until something is violated, or there were enough runs.
 ///
-/// What is wrong is told with a run that was made shorter where that was easy. The same seed finds the same.
+/// A violation is reported with a run that was made shorter where that was easy. The same seed finds the same.
 pub fn simulate<M: Model>(model: &M, options: &SimulationOptions) -> Simulation {
     let watch = Stopwatch::start();
     let properties = model.properties();
@@ -84,7 +83,7 @@ pub fn simulate<M: Model>(model: &M, options: &SimulationOptions) -> Simulation 
         stopped: false,
         elapsed: Duration::ZERO,
     };
-    let mut simulated = model.afresh();
+    let mut simulated = model.fresh_copy();
     while simulation.violation.is_none() && options.runs.is_none_or(|runs| simulation.runs < runs) {
         if options.stop.load(Ordering::Relaxed) {
             simulation.stopped = true;
@@ -96,7 +95,7 @@ pub fn simulate<M: Model>(model: &M, options: &SimulationOptions) -> Simulation 
         simulation.steps += end.steps;
         simulation.undecided += u64::from(end.undecided);
         seen.iter_mut().zip(&end.seen).for_each(|(seen, now)| *seen |= now);
-        let found = end.wrong.map(|wrong| (seed, shortest(model, &mut simulated, seed, wrong, options)));
+        let found = end.violation.map(|found| (seed, shortest(model, &mut simulated, seed, found, options)));
         simulation.violation = found;
     }
     let sometimes = properties.iter().zip(seen).filter(|(rule, _)| rule.kind == PropertyKind::Sometimes);
@@ -107,7 +106,7 @@ pub fn simulate<M: Model>(model: &M, options: &SimulationOptions) -> Simulation 
 
 /// How a run ended.
 struct RunEnd {
-    wrong: Option<(Run, Violation)>,
+    violation: Option<(Run, Violation)>,
     undecided: bool,
     steps: u64,
     seen: Vec<bool>,
@@ -119,14 +118,14 @@ fn run<M: Model>(model: &mut M, seed: u64, options: &SimulationOptions) -> RunEn
     let mut firsts = model.initial();
     let first = chooser.below(firsts.len().max(1));
     let mut walk = Walk::new(model, firsts.swap_remove(first));
-    let mut found = walk.judge().or_else(|| go_on(&mut walk, &mut chooser, options.depth));
+    let mut found = walk.evaluate().or_else(|| go_on(&mut walk, &mut chooser, options.depth));
     let mut at_ends = false;
     let mut undecided = false;
     if found.is_none() && options.end_states > 0 {
         chooser.be_fair();
         undecided = true;
         for _ in 0..ROUNDS {
-            if let Ok(violation) = walk.judge_ends(options.end_states) {
+            if let Ok(violation) = walk.decide_liveness(options.end_states) {
                 (found, at_ends, undecided) = (violation, true, false);
                 break;
             }
@@ -138,11 +137,11 @@ fn run<M: Model>(model: &mut M, seed: u64, options: &SimulationOptions) -> RunEn
         }
     }
     let names = if found.is_some() { walk.names_taken() } else { Vec::new() };
-    let wrong = found.map(|violation| (Run { first, names, at_ends }, violation));
-    RunEnd { wrong, undecided, steps: walk.len() as u64, seen: walk.seen }
+    let violation = found.map(|violation| (Run { first, names, at_ends }, violation));
+    RunEnd { violation, undecided, steps: walk.len() as u64, seen: walk.seen }
 }
 
-/// Takes so many steps, or fewer if nothing more can happen. Says what is wrong.
+/// Takes at most `steps` steps; fewer if nothing more can happen. Returns a violation.
 fn go_on<M: Model>(walk: &mut Walk<'_, M>, chooser: &mut Chooser, steps: usize) -> Option<Violation> {
     for _ in 0..steps {
         let mut actions = walk.actions();
@@ -150,7 +149,7 @@ fn go_on<M: Model>(walk: &mut Walk<'_, M>, chooser: &mut Chooser, steps: usize) 
             let chosen = chooser.choose(walk.model(), &actions)?;
             match walk.step(&actions[chosen]) {
                 Stepped::On => break,
-                Stepped::Wrong(violation) => return Some(violation),
+                Stepped::Violation(violation) => return Some(violation),
                 Stepped::Nowhere => _ = actions.swap_remove(chosen),
             }
         }
@@ -164,12 +163,12 @@ fn shortest<M: Model>(
     model: &M,
     simulated: &mut M,
     seed: u64,
-    wrong: (Run, Violation),
+    found: (Run, Violation),
     options: &SimulationOptions,
 ) -> Violation {
-    let mut fresh = model.afresh();
-    match run(&mut fresh, seed, options).wrong {
+    let mut fresh = model.fresh_copy();
+    match run(&mut fresh, seed, options).violation {
         Some((run, violation)) => shorten(&mut fresh, run, violation, options.end_states),
-        None => shorten(simulated, wrong.0, wrong.1, options.end_states),
+        None => shorten(simulated, found.0, found.1, options.end_states),
     }
 }

@@ -19,7 +19,7 @@ impl Group {
     #[inline]
     pub(super) fn like(&self, bits: u32, mask: u32) -> u32 {
         let is_like = |slot: u32| (slot ^ bits) & mask == 0 && slot != 0;
-        self.0.iter().enumerate().fold(0, |found, (place, slot)| found | u32::from(is_like(*slot)) << place)
+        self.0.iter().enumerate().fold(0, |found, (index, slot)| found | u32::from(is_like(*slot)) << index)
     }
 
     /// What a slot says.
@@ -96,7 +96,7 @@ impl Slots {
     pub(super) fn grow(&mut self) {
         self.groups = (self.groups * 3).div_ceil(2);
         if self.groups <= CHUNK {
-            // Not there together with those that it takes the place of.
+            // Not there together with those that it replaces.
             self.chunks.clear();
             self.chunks.push(vec![Group::EMPTY; self.groups]);
             return;

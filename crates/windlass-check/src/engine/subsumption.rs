@@ -1,7 +1,7 @@
-//! Subsumption: a state is left out if one was visited that is like it in all that must happen, and in which all can go
-//! wrong that can go wrong in it.
+//! Subsumption: a state is left out if one was visited that is like it in all that must happen, and in which all
+//! faults can strike that can strike in it.
 //!
-//! Whatever happens in the one can happen in the other, so nothing wrong is missed; and the other was reached, so nothing
+//! Whatever happens in the one can happen in the other, so no violation is missed; and the other was reached, so nothing
 //! is made up. What must happen is the same in both, so fair runs end up alike. Only states of earlier depths count: so
 //! which states are visited does not depend on the threads. (With symmetry it may, a little: which of two states stands for
 //! both depends on which was met first.)

@@ -12,15 +12,15 @@ fn step(text: String, is_fault: bool) -> TraceStep {
     TraceStep { action: text.clone(), actor: "model".to_owned(), text, fault, ..TraceStep::default() }
 }
 
-/// Whether a step leads somewhere, is a fault that does, or is wrong.
+/// Whether a step leads somewhere, is a fault that does, or is forbidden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum How {
     Fair,
     Fault,
-    Wrong,
-    WrongFault,
+    Forbidden,
+    ForbiddenFault,
 }
-pub(super) use How::{Fair, Fault, Wrong, WrongFault};
+pub(super) use How::{Fair, Fault, Forbidden, ForbiddenFault};
 
 /// A graph that is written down. States are numbers; the first is 0.
 #[derive(Clone)]
@@ -77,7 +77,7 @@ impl Model for Graph {
     fn next(&mut self, _: &u32, (_, to, how): &Self::Action) -> Next<u32> {
         match how {
             Fair | Fault => Next::State(*to),
-            Wrong | WrongFault => Next::Wrong(format!("wrong {to}")),
+            Forbidden | ForbiddenFault => Next::Violation(format!("wrong {to}")),
         }
     }
 
@@ -90,28 +90,28 @@ impl Model for Graph {
     }
 
     fn is_fault(&self, (_, _, how): &Self::Action) -> bool {
-        matches!(how, Fault | WrongFault)
+        matches!(how, Fault | ForbiddenFault)
     }
 
-    fn judge_end(&mut self, states: &mut dyn Iterator<Item = u32>) -> Option<(usize, String)> {
+    fn evaluate_end(&mut self, states: &mut dyn Iterator<Item = u32>) -> Option<(usize, String)> {
         let bad = self.bad_end?;
         let index = states.enumerate().find(|(_, state)| *state == bad)?.0;
         Some((index, format!("ends in {bad}")))
     }
 }
 
-/// A rule on the counters, by the places of actors.
+/// A rule on the counters, by the indexes of actors.
 type Rule = Arc<dyn Fn(&[u32]) -> bool + Send + Sync>;
 
 /// Actors that each go from 0 up to a height, and may fall back to 0 a few times altogether.
 ///
-/// It has everything: faults, actors that are alike, and steps that nobody sees.
+/// It has everything: faults, actors that are alike, and steps that no property sees.
 #[derive(Clone)]
 pub(super) struct Climbers {
     pub(super) actors: usize,
     pub(super) height: u32,
     pub(super) falls: u32,
-    /// Every step up is in two: the first, which nobody sees, may go before all others.
+    /// Every step up is in two: the first, which no property sees, is an ample action.
     pub(super) prepares: bool,
     /// Whether who is at the top starts again at the bottom.
     pub(super) again: bool,
@@ -271,7 +271,7 @@ impl Model for Climbers {
         }
     }
 
-    fn may_go_first(&mut self, _: &Heights, actions: &[Climb]) -> Option<usize> {
+    fn ample_action(&mut self, _: &Heights, actions: &[Climb]) -> Option<usize> {
         actions.iter().position(|action| matches!(action, Climb::Prepare(_)))
     }
 
@@ -280,14 +280,14 @@ impl Model for Climbers {
         self.actors - 1
     }
 
-    fn mirror(&mut self, state: &Heights, symmetry: usize) -> Heights {
-        let mut mirror = state.clone();
-        mirror.at.rotate_left(symmetry + 1);
-        mirror.prepared.rotate_left(symmetry + 1);
-        mirror
+    fn permute(&mut self, state: &Heights, symmetry: usize) -> Heights {
+        let mut permuted = state.clone();
+        permuted.at.rotate_left(symmetry + 1);
+        permuted.prepared.rotate_left(symmetry + 1);
+        permuted
     }
 
-    fn judge_end(&mut self, states: &mut dyn Iterator<Item = Heights>) -> Option<(usize, String)> {
+    fn evaluate_end(&mut self, states: &mut dyn Iterator<Item = Heights>) -> Option<(usize, String)> {
         let rule = self.bad_end.clone()?;
         let index = states.enumerate().find(|(_, state)| rule(&state.at))?.0;
         Some((index, "a bad end".to_owned()))

@@ -8,7 +8,7 @@ use super::shard::Arrival;
 /// The states, for all threads.
 pub(super) struct TupleStore {
     width: usize,
-    /// What is paired, in order: places among the words and the pairs made before.
+    /// What is paired, in order: indexes among the words and the pairs made before.
     nodes: Vec<(usize, usize)>,
     /// The two that are left in the end. Their pair, the root, stands for the whole state.
     root: (usize, usize),
@@ -22,12 +22,12 @@ impl TupleStore {
         let mut left: Vec<usize> = (0..width.max(1)).collect();
         while left.len() > 2 {
             let mut paired = Vec::new();
-            for places in left.chunks(2) {
-                if let [one, other] = places {
+            for indexes in left.chunks(2) {
+                if let [one, other] = indexes {
                     paired.push(width + nodes.len());
                     nodes.push((*one, *other));
                 } else {
-                    paired.extend_from_slice(places);
+                    paired.extend_from_slice(indexes);
                 }
             }
             left = paired;
@@ -135,9 +135,9 @@ impl Folder {
         for node in 0..self.nodes.len() {
             let (one, other) = self.nodes[node];
             let (left, right) = (self.values[one], self.values[other]);
-            let place = self.width + node;
+            let index = self.width + node;
             let is_same = left == self.unfolded[one] && right == self.unfolded[other];
-            self.values[place] = if is_same { self.unfolded[place] } else { self.number(join(left, right)) };
+            self.values[index] = if is_same { self.unfolded[index] } else { self.number(join(left, right)) };
         }
         let (one, other) = self.store.root;
         join(self.values[one], self.values[other])

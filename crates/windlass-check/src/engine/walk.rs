@@ -1,14 +1,15 @@
-//! One run, step by step, and its judgement.
+//! One run, step by step, and what it violates.
 
 use crate::trace::{Trace, TraceStep};
+use crate::violation::Violation;
 
-use super::exploration::{Ended, Violation};
+use super::exploration::StopReason;
 use super::explore::explore_only;
 use super::fair_from::FairFrom;
 use super::model::{Model, Next, Property, PropertyKind};
 use super::options::Options;
 
-/// Follows a run, and judges it.
+/// Follows a run, and evaluates it.
 pub(super) struct Walk<'a, M: Model> {
     model: &'a mut M,
     properties: Vec<Property<M>>,
@@ -25,8 +26,8 @@ pub(super) enum Stepped {
     On,
     /// Nowhere: it was not possible after all.
     Nowhere,
-    /// To what is wrong.
-    Wrong(Violation),
+    /// To a violation.
+    Violation(Violation),
 }
 
 impl<'a, M: Model> Walk<'a, M> {
@@ -51,19 +52,19 @@ impl<'a, M: Model> Walk<'a, M> {
     pub(super) fn step(&mut self, action: &M::Action) -> Stepped {
         match self.model.next(&self.state, action) {
             Next::Impossible => Stepped::Nowhere,
-            Next::Wrong(message) => {
+            Next::Violation(message) => {
                 self.taken.push((self.state.clone(), action.clone()));
-                Stepped::Wrong(Violation::Wrong { message, trace: self.trace() })
+                Stepped::Violation(Violation::Step { message, trace: self.trace() })
             }
             Next::State(next) => {
                 self.taken.push((std::mem::replace(&mut self.state, next), action.clone()));
-                self.judge().map_or(Stepped::On, Stepped::Wrong)
+                self.evaluate().map_or(Stepped::On, Stepped::Violation)
             }
         }
     }
 
     /// The first `always` that does not hold now. Notes which `sometimes` do.
-    pub(super) fn judge(&mut self) -> Option<Violation> {
+    pub(super) fn evaluate(&mut self) -> Option<Violation> {
         let mut broken = None;
         for (number, property) in self.properties.iter().enumerate() {
             let matters = match property.kind {
@@ -83,16 +84,16 @@ impl<'a, M: Model> Walk<'a, M> {
         broken.map(|property| Violation::Always { property, trace: self.trace() })
     }
 
-    /// Judges where fair runs from here end up, if they stay within so many states: nothing if all is well,
-    /// and `Err` if they do not.
-    pub(super) fn judge_ends(&mut self, most_states: usize) -> Result<Option<Violation>, ()> {
+    /// Decides liveness for fair runs from here, if they stay within `most_states` states: `None` if all is well, and
+    /// `Err` if they do not.
+    pub(super) fn decide_liveness(&mut self, most_states: usize) -> Result<Option<Violation>, ()> {
         let start = self.words();
         let rest = FairFrom { model: self.model.clone(), start };
         let exploration =
             explore_only(&rest, &Options { threads: 1, max_states: most_states, ..Options::default() });
-        match (exploration.ended, exploration.violation) {
-            (Ended::Violated, Some(violation)) => Ok(Some(after(&self.trace().steps, violation))),
-            (Ended::Complete, _) => Ok(None),
+        match (exploration.stop_reason, exploration.violation) {
+            (StopReason::Violated, Some(violation)) => Ok(Some(after(&self.trace().steps, violation))),
+            (StopReason::Complete, _) => Ok(None),
             _ => Err(()),
         }
     }
@@ -134,10 +135,11 @@ fn after(steps: &[TraceStep], violation: Violation) -> Violation {
         Violation::Eventually { property, trace, repeats } => {
             Violation::Eventually { property, trace: longer(trace), repeats }
         }
-        Violation::End { message, trace, repeats } => {
-            Violation::End { message, trace: longer(trace), repeats }
+        Violation::AtRest { message, trace, repeats } => {
+            Violation::AtRest { message, trace: longer(trace), repeats }
         }
-        Violation::Wrong { message, trace } => Violation::Wrong { message, trace: longer(trace) },
+        Violation::Step { message, trace } => Violation::Step { message, trace: longer(trace) },
         Violation::Never { .. } => violation,
+        Violation::Code { bug, trace } => Violation::Code { bug, trace: longer(trace) },
     }
 }

@@ -9,12 +9,12 @@ use std::collections::VecDeque;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::exploration::Violation;
 use super::model::{Model, Next, PropertyKind};
 use super::retrace::trace_along;
 use crate::trace::Trace;
+use crate::violation::Violation;
 
-/// The first `eventually` that a weakly fair run can miss for ever, if the model has no more than so many states.
+/// The first `eventually` that a weakly fair run can miss for ever, if the model has at most `most` states.
 ///
 /// # Errors
 /// If it has more: nothing is known then.
@@ -27,7 +27,7 @@ pub(super) fn weakly_fair_miss<M: Model>(model: &mut M, most: usize) -> Result<O
     let graph = Graph::of(model, most)?;
     for component in graph.components().into_iter().filter(|component| graph.is_fair(component)) {
         for rule in &wanted {
-            // Places are in the order of the way to them: the least is the nearest.
+            // Indexes are in the order of the way to them: the least is the nearest.
             let missed = component.iter().filter(|state| !(rule.holds)(model, &graph.states[**state])).min();
             if let Some(at) = missed {
                 let trace = trace_along(model, &graph.path_to(*at));
@@ -42,7 +42,7 @@ pub(super) fn weakly_fair_miss<M: Model>(model: &mut M, most: usize) -> Result<O
 /// There are more states than can be looked at.
 pub(super) struct TooMany;
 
-/// All states, with every step. States are named by their places.
+/// All states, with every step. States are named by their indexes.
 struct Graph<M: Model> {
     states: Vec<M::State>,
     /// From which state each was reached first.
@@ -93,20 +93,20 @@ impl<M: Model> Graph<M> {
         let mut words = vec![0; model.width()];
         model.encode(&state, &mut words);
         let next = self.states.len();
-        let place = *known.entry(words).or_insert(next);
-        if place == next {
+        let index = *known.entry(words).or_insert(next);
+        if index == next {
             self.states.push(state);
             self.parents.push(parent);
         }
-        place
+        index
     }
 
     fn path_to(&self, at: usize) -> Vec<M::State> {
         let mut path = Vec::new();
-        let mut place = at;
-        while place != usize::MAX {
-            path.push(self.states[place].clone());
-            place = self.parents[place];
+        let mut index = at;
+        while index != usize::MAX {
+            path.push(self.states[index].clone());
+            index = self.parents[index];
         }
         path.reverse();
         path
@@ -229,11 +229,11 @@ impl<M: Model> Graph<M> {
             for step in steps {
                 if is_wanted(state, step) {
                     let mut way = vec![*step];
-                    let mut place = state;
-                    while place != from {
-                        let (origin, action) = origins[&place];
-                        way.push((action, place));
-                        place = origin;
+                    let mut index = state;
+                    while index != from {
+                        let (origin, action) = origins[&index];
+                        way.push((action, index));
+                        index = origin;
                     }
                     way.reverse();
                     taken.extend(way.iter().map(|(action, _)| *action));
@@ -248,8 +248,8 @@ impl<M: Model> Graph<M> {
         }
     }
 
-    fn in_words(&self, model: &mut M, places: &[usize]) -> Trace {
-        let path: Vec<M::State> = places.iter().map(|place| self.states[*place].clone()).collect();
+    fn in_words(&self, model: &mut M, indexes: &[usize]) -> Trace {
+        let path: Vec<M::State> = indexes.iter().map(|index| self.states[*index].clone()).collect();
         trace_along(model, &path)
     }
 }

@@ -7,21 +7,21 @@ use std::time::Duration;
 use super::batch::Batch;
 use super::exits::StepOut;
 use super::expansion::Expansion;
-use super::exploration::Ended;
+use super::exploration::StopReason;
 use super::model::{Model, Property, PropertyKind};
 use super::options::Progress;
-use super::pair_table::{Groups, SHARDS, shard_and_place};
+use super::pair_table::{Groups, SHARDS, shard_and_offset};
 use super::shared::{Found, Level, NO_PARENT, Shared};
 use super::tuple_store::{Folder, TupleStore};
 
-/// So many steps are noted together: enough for many in each shard.
+/// Number of steps that are noted together: enough for many in each shard.
 const MANY_STEPS: usize = 8192;
 
 /// A thread's own things.
 pub(super) struct Worker<M: Model> {
     pub(super) model: M,
     pub(super) folder: Folder,
-    /// Properties by kind, with their places among all.
+    /// Properties by kind, with their indexes among all.
     always: Vec<(usize, Property<M>)>,
     sometimes: Vec<(usize, Property<M>)>,
     number: usize,
@@ -44,13 +44,13 @@ pub(super) struct Worker<M: Model> {
     pub(super) faults: u64,
     transitions: u64,
     pub(super) found: Option<Found>,
-    /// An action that is wrong and a fault: it is found when one more is allowed.
-    pub(super) wrong_fault: Option<Found>,
+    /// A violating action that is a fault: it is found when one more is allowed.
+    pub(super) violating_fault: Option<Found>,
     /// The states of the current layer in the order in which they were expanded, if parents are kept.
     pub(super) order: Vec<u32>,
-    /// By shard and place: from which state each was reached.
+    /// By shard and offset: from which state each was reached.
     pub(super) parents: Vec<Vec<u32>>,
-    told: (Duration, u64),
+    reported: (Duration, u64),
 }
 
 impl<M: Model> Worker<M> {
@@ -74,9 +74,9 @@ impl<M: Model> Worker<M> {
             order: Vec::new(),
             transitions: 0,
             found: None,
-            wrong_fault: None,
+            violating_fault: None,
             parents: vec![Vec::new(); SHARDS],
-            told: (Duration::ZERO, 0),
+            reported: (Duration::ZERO, 0),
         }
     }
 
@@ -95,7 +95,7 @@ impl<M: Model> Worker<M> {
     /// Expands states of a level until none is left, or it is time to halt.
     pub(super) fn run(&mut self, shared: &Shared, level: &Level<'_>) {
         let (mut roots, mut expansion) = (Vec::new(), Expansion::new(shared.options.symmetry));
-        while level.judge_only || !self.must_halt(shared, level) {
+        while level.evaluate_only || !self.must_halt(shared, level) {
             let from = level.cursor.fetch_add(level.chunk, Ordering::Relaxed);
             if from >= level.frontier.len() {
                 break;
@@ -115,7 +115,7 @@ impl<M: Model> Worker<M> {
         self.note_steps_out(shared);
     }
 
-    /// Judges a state and works out everything that can happen in it.
+    /// Evaluates a state and works out everything that can happen in it.
     fn visit(
         &mut self,
         shared: &Shared,
@@ -126,10 +126,10 @@ impl<M: Model> Worker<M> {
         let words = self.folder.unfold_root(root);
         expansion.start(words);
         let state = self.model.decode(words);
-        self.judge(shared, &state, id);
-        // What was found ends the search, but on a single thread the rest of the level is still judged: a
-        // state that is wrong has a shorter trace than an action that is.
-        if level.judge_only || self.found.is_some() {
+        self.evaluate(shared, &state, id);
+        // What was found ends the search, but on a single thread the rest of the level is still evaluated: a
+        // state that is violated has a shorter trace than an action that is.
+        if level.evaluate_only || self.found.is_some() {
             return;
         }
         self.model.expand(&state, shared.options.partial_order, expansion);
@@ -152,7 +152,7 @@ impl<M: Model> Worker<M> {
         self.model.expand(&state, shared.options.partial_order, &mut expansion);
         for step in 0..expansion.len() {
             let how = expansion.step(step);
-            if !how.is_fault && !how.is_wrong {
+            if !how.is_fault && !how.is_violation {
                 let root = self.root_of(shared, expansion.words(step));
                 successors.push(shared.store.id(root));
             }
@@ -166,13 +166,13 @@ impl<M: Model> Worker<M> {
         self.kinds[usize::from(how.kind)] += 1;
         self.faults += u64::from(how.is_fault);
         let is_held = how.is_fault && shared.holds_faults_back;
-        if how.is_wrong {
-            let wrong = Found::Wrong { message: expansion.why(step), at: id };
+        if how.is_violation {
+            let found = Found::Step { message: expansion.why(step), at: id };
             if is_held {
-                self.wrong_fault.get_or_insert(wrong);
+                self.violating_fault.get_or_insert(found);
             } else if self.found.is_none() {
-                self.found = Some(wrong);
-                self.halt_unless_alone(shared);
+                self.found = Some(found);
+                self.halt_unless_tracing(shared);
             }
             return;
         }
@@ -183,9 +183,9 @@ impl<M: Model> Worker<M> {
         }
     }
 
-    fn halt_unless_alone(&self, shared: &Shared) {
+    fn halt_unless_tracing(&self, shared: &Shared) {
         if !shared.keeps_parents {
-            shared.halt(Ended::Violated);
+            shared.halt(StopReason::Violated);
         }
     }
 
@@ -193,11 +193,11 @@ impl<M: Model> Worker<M> {
     /// were visited and include its faults.
     #[inline]
     fn root_of(&mut self, shared: &Shared, words: &[u32]) -> u64 {
-        let mirrors = shared.options.symmetry && self.model.symmetries() > 0;
-        if !mirrors && !shared.options.subsumption {
+        let uses_symmetry = shared.options.symmetry && self.model.symmetries() > 0;
+        if !uses_symmetry && !shared.options.subsumption {
             return self.folder.fold(words);
         }
-        if mirrors {
+        if uses_symmetry {
             let state = self.model.decode(words);
             let representative = self.model.representative(&state);
             self.model.encode(&representative, &mut self.representative);
@@ -252,20 +252,20 @@ impl<M: Model> Worker<M> {
         self.steps_out.clear();
     }
 
-    fn judge(&mut self, shared: &Shared, state: &M::State, id: u32) {
-        if !shared.judges_states || matches!(self.found, Some(Found::Always { .. })) {
+    fn evaluate(&mut self, shared: &Shared, state: &M::State, id: u32) {
+        if !shared.evaluates_states || matches!(self.found, Some(Found::Always { .. })) {
             return;
         }
         let mut broken = self.broken_in(shared, state);
         if shared.options.symmetry {
             for symmetry in 0..self.model.symmetries() {
-                let mirror = self.model.mirror(state, symmetry);
-                broken = broken.or(self.broken_in(shared, &mirror));
+                let permuted = self.model.permute(state, symmetry);
+                broken = broken.or(self.broken_in(shared, &permuted));
             }
         }
         if let Some(property) = broken {
             self.found = Some(Found::Always { property, at: id });
-            self.halt_unless_alone(shared);
+            self.halt_unless_tracing(shared);
         }
     }
 
@@ -284,27 +284,27 @@ impl<M: Model> Worker<M> {
 
     fn must_halt(&mut self, shared: &Shared, level: &Level<'_>) -> bool {
         if shared.options.stop.load(Ordering::Relaxed) || self.model.gives_up() {
-            shared.halt(Ended::Stopped);
+            shared.halt(StopReason::Stopped);
         }
         if shared.store.len() > shared.options.max_states || shared.store.is_full() {
-            shared.halt(Ended::StateLimit);
+            shared.halt(StopReason::StateLimit);
         }
         if shared.bytes(level) > shared.options.memory_bytes {
-            shared.halt(Ended::MemoryLimit);
+            shared.halt(StopReason::MemoryLimit);
         }
         if self.number == 0 {
-            self.tell(shared, level);
+            self.report_progress(shared, level);
         }
         shared.halted().is_some()
     }
 
-    /// Tells about once a second how far the search is.
-    fn tell(&mut self, shared: &Shared, level: &Level<'_>) {
+    /// Reports progress about once a second.
+    fn report_progress(&mut self, shared: &Shared, level: &Level<'_>) {
         let Some(progress) = &shared.options.progress else { return };
         let elapsed = shared.watch.elapsed();
         let transitions = shared.transitions.load(Ordering::Relaxed);
-        let Some(rate) = rate_if_due(self.told, (elapsed, transitions)) else { return };
-        self.told = (elapsed, transitions);
+        let Some(rate) = rate_if_due(self.reported, (elapsed, transitions)) else { return };
+        self.reported = (elapsed, transitions);
         shared.model_bytes.store(self.model.bytes(), Ordering::Relaxed);
         progress(&Progress {
             states: shared.store.len() - shared.store.held(),
@@ -324,20 +324,20 @@ fn of_kind<M: Model>(model: &M, kind: PropertyKind) -> Vec<(usize, Property<M>)>
     properties.filter(|(_, property)| property.kind == kind).collect()
 }
 
-/// Steps per second since it was told last, if that was at least a second ago.
-fn rate_if_due(told: (Duration, u64), now: (Duration, u64)) -> Option<f64> {
-    let since = now.0.saturating_sub(told.0);
-    let steps = now.1.saturating_sub(told.1);
+/// Steps per second since progress was reported last, if that was at least a second ago.
+fn rate_if_due(reported: (Duration, u64), now: (Duration, u64)) -> Option<f64> {
+    let since = now.0.saturating_sub(reported.0);
+    let steps = now.1.saturating_sub(reported.1);
     (since >= Duration::from_secs(1)).then(|| steps as f64 / since.as_secs_f64())
 }
 
 fn remember_parent(parents: &mut [Vec<u32>], id: u32, parent: u32) {
-    let (shard, place) = shard_and_place(id);
+    let (shard, offset) = shard_and_offset(id);
     let parents = &mut parents[shard];
-    if parents.len() <= place {
-        parents.resize(place + 1, NO_PARENT);
+    if parents.len() <= offset {
+        parents.resize(offset + 1, NO_PARENT);
     }
-    parents[place] = parent;
+    parents[offset] = parent;
 }
 
 #[cfg(test)]
@@ -345,7 +345,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rate_is_told_once_a_second() {
+    fn the_rate_is_reported_once_a_second() {
         let at = |millis, steps| (Duration::from_millis(millis), steps);
         assert_eq!(rate_if_due(at(0, 0), at(999, 500)), None);
         assert_eq!(rate_if_due(at(0, 0), at(1_000, 500)), Some(500.0));

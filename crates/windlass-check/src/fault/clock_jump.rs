@@ -7,7 +7,7 @@ use crate::action::Action;
 use crate::world::{HostOp, Step, Words, World};
 
 impl Faults {
-    /// So many times in all, the clock of a controller jumps by this much, forward or back.
+    /// Maximum number of clock jumps: the clock of a controller jumps by this much, forward or back.
     #[must_use]
     pub fn clock_jumps(mut self, most: u8, by: Duration) -> Self {
         self.most.clock_jumps = most;

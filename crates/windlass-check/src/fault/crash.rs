@@ -1,4 +1,4 @@
-//! Crash: a controller process dies at any moment and starts again.
+//! Crash: a controller process dies at any time and starts again.
 
 use windlass::Shortcut;
 
@@ -7,7 +7,7 @@ use crate::action::Action;
 use crate::world::{EnvOp, HOSTS, HostOp, NETWORK, NetworkOp, Step, Words, World};
 
 impl Faults {
-    /// Controllers crash, so many times in all, at any moment. A crash forgets all that is local; requests that were
+    /// Maximum number of crashes. A controller can crash at any time. A crash forgets all that is local; requests that were
     /// sent stay on the network and arrive at any later time, also after what the restarted controller sends: nothing
     /// keeps requests of two processes in order.
     #[must_use]

@@ -1,12 +1,12 @@
 //! Duplicate: a message that was delivered arrives once more.
 
 use super::Faults;
-use crate::action::{Action, Place};
+use crate::action::{Action, SlotIndex};
 use crate::world::{HOSTS, MenuSlot, NETWORK, NetworkOp, Step, Words, World};
 
 impl Faults {
-    /// Each request of a controller may be delivered a second time, at any later moment; a watch may repeat
-    /// what it has told.
+    /// Each request of a controller may be delivered a second time, at any later time; a watch may repeat
+    /// a notification.
     #[must_use]
     pub fn duplicates(mut self) -> Self {
         self.duplicates = true;
@@ -25,7 +25,7 @@ impl World {
         }
     }
 
-    /// A message that nobody waits for arrives again.
+    /// A message that no process waits for arrives again.
     pub(crate) fn duplicate(&mut self, step: &mut Step, index: usize) {
         let message = self.network(step.state[NETWORK]).copies[index];
         self.use_copy(step, message);
@@ -50,17 +50,18 @@ impl World {
     }
 
     /// The sender of a write waits no more, unless it has sent the same twice and waits for the other.
-    pub(crate) fn abandon(&mut self, step: &mut Step, place: Place) {
+    pub(crate) fn abandon(&mut self, step: &mut Step, slot: SlotIndex) {
         if !self.faults().duplicates {
             return;
         }
-        let slots = &self.menu(step.state[HOSTS + place.process()]).slots;
-        let at = |slot: &&MenuSlot| (slot.active, slot.slot) == (place.active, place.slot);
-        let Some(message) = slots.iter().find(at).filter(|slot| slot.delivered).map(|slot| slot.message)
+        let slots = &self.menu(step.state[HOSTS + slot.process()]).slots;
+        let at = |waiting: &&MenuSlot| (waiting.active, waiting.slot) == (slot.active, slot.slot);
+        let Some(message) =
+            slots.iter().find(at).filter(|waiting| waiting.delivered).map(|waiting| waiting.message)
         else {
             return;
         };
-        if slots.iter().filter(|slot| slot.delivered && slot.message == message).count() > 1 {
+        if slots.iter().filter(|waiting| waiting.delivered && waiting.message == message).count() > 1 {
             return;
         }
         step.state[NETWORK] = self.network_op(step.state[NETWORK], NetworkOp::Abandon(message));

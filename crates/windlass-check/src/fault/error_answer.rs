@@ -1,11 +1,11 @@
 //! Error answer: the API server, or a service, says that it cannot just now. Nothing has happened.
 
 use super::Faults;
-use crate::action::Place;
+use crate::action::SlotIndex;
 use crate::world::{HostOp, Step, World};
 
 impl Faults {
-    /// So many requests in all are answered with a transient error: 503, with no effect.
+    /// Maximum number of requests that are answered with a transient error: 503, with no effect.
     #[must_use]
     pub fn errors(mut self, most: u8) -> Self {
         self.most.errors = most;
@@ -14,11 +14,11 @@ impl Faults {
 }
 
 impl World {
-    pub(crate) fn answer_with_error(&mut self, step: &mut Step, place: Place) {
+    pub(crate) fn answer_with_error(&mut self, step: &mut Step, slot: SlotIndex) {
         self.spend(step, |left| left.errors -= 1);
-        let message = self.menu_slot(step, place).message;
+        let message = self.menu_slot(step, slot).message;
         let answer = self.unavailable_answer(message);
         step.answer = Some(answer);
-        self.host_op(step, place.process(), HostOp::Receive { place, answer });
+        self.host_op(step, slot.process(), HostOp::Receive { slot, answer });
     }
 }

@@ -1,12 +1,12 @@
 //! Partition: a controller and the API server, or a service, cannot reach each other for a while.
 
 use super::Faults;
-use crate::action::{Action, Place};
+use crate::action::{Action, SlotIndex};
 use crate::world::{EnvOp, HOSTS, NETWORK, NetworkOp, Step, Words, World};
 
 impl Faults {
-    /// So many times in all, a controller and one of its peers (the API server, a service) are cut off from
-    /// each other until the partition heals. Requests do not arrive, answers and notices do not come back;
+    /// Maximum number of partitions: a controller and one of its peers (the API server, a service) are cut off
+    /// from each other until the partition heals. Requests do not arrive, answers and notices do not come back;
     /// the controller sees timeouts. Its caches go on answering with what they had seen until then, and catch up,
     /// change by change, when the partition has healed. A write that was on its way may still arrive after the partition, if
     /// messages can be reordered.
@@ -41,12 +41,12 @@ impl World {
     }
 
     /// The controller gives up on a request, or on an answer, that is held up by a partition.
-    pub(crate) fn time_out_in_partition(&mut self, step: &mut Step, place: Place) {
-        let slot = *self.menu_slot(step, place);
-        debug_assert!(self.menu(step.state[HOSTS + place.process()]).slots.contains(&slot));
-        if !slot.delivered && slot.effect && self.faults().reorders {
-            step.state[NETWORK] = self.network_op(step.state[NETWORK], NetworkOp::AddLate(slot.message));
+    pub(crate) fn time_out_in_partition(&mut self, step: &mut Step, slot: SlotIndex) {
+        let waiting = *self.menu_slot(step, slot);
+        debug_assert!(self.menu(step.state[HOSTS + slot.process()]).slots.contains(&waiting));
+        if !waiting.delivered && waiting.effect && self.faults().reorders {
+            step.state[NETWORK] = self.network_op(step.state[NETWORK], NetworkOp::AddLate(waiting.message));
         }
-        self.time_out(step, place);
+        self.time_out(step, slot);
     }
 }

@@ -9,9 +9,9 @@ use crate::action::Action;
 use crate::world::{EnvOp, HOSTS, HostOp, Step, Words, World};
 
 impl Faults {
-    /// Cached reads may be behind the database: the watch of each kind by itself, and each object by up to so many
-    /// writes. (By more in a partition.) A controller that starts again, or whose watches break, may find API server
-    /// replicas that are further behind than the last ones: time goes back.
+    /// Cached reads may be behind the database: the watch of each kind by itself, and each object by up to this
+    /// number of writes. (By more in a partition.) A controller that starts again, or whose watches break, may find API
+    /// server replicas that are further behind than the last ones: time goes back.
     #[must_use]
     pub fn stale(mut self, lag: u8) -> Self {
         self.stale = lag;

@@ -1,12 +1,12 @@
-//! Watch gap: a watch breaks, and what happened in between is never told.
+//! Watch gap: a watch breaks, and what happened in between is never reported.
 
 use super::Faults;
 use crate::action::Action;
 use crate::world::{HostOp, Step, Words, World};
 
 impl Faults {
-    /// So many times in all, a watch breaks and starts again with a list of what is there now: changes that
-    /// were not told yet are told as one, and deletions not at all.
+    /// Maximum number of watch gaps: a watch breaks and starts again with a list of what is there now. Changes that
+    /// were not delivered yet are coalesced, and deletions are not delivered at all.
     #[must_use]
     pub fn watch_gaps(mut self, most: u8) -> Self {
         self.most.watch_gaps = most;

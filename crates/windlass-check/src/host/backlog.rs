@@ -17,7 +17,7 @@ impl Backlog {
 
     /// The undelivered changes of a kind, the oldest first.
     pub(crate) fn of(&self, kind: u8) -> &[u32] {
-        self.place(kind).map_or(&[], |place| &self.by_kind[place].1)
+        self.index_of(kind).map_or(&[], |index| &self.by_kind[index].1)
     }
 
     /// All undelivered changes, by kind; those of one kind in their order.
@@ -27,25 +27,25 @@ impl Backlog {
 
     /// A change was committed.
     pub(crate) fn push(&mut self, kind: u8, change: u32) {
-        match self.place(kind) {
-            Ok(place) => self.by_kind[place].1.push(change),
-            Err(place) => self.by_kind.insert(place, (kind, vec![change])),
+        match self.index_of(kind) {
+            Ok(index) => self.by_kind[index].1.push(change),
+            Err(index) => self.by_kind.insert(index, (kind, vec![change])),
         }
     }
 
     /// The oldest change of a kind is delivered.
     pub(crate) fn pop(&mut self, kind: u8) -> Option<u32> {
-        let place = self.place(kind).ok()?;
-        let change = self.by_kind[place].1.remove(0);
-        self.drop_if_empty(place);
+        let index = self.index_of(kind).ok()?;
+        let change = self.by_kind[index].1.remove(0);
+        self.drop_if_empty(index);
         Some(change)
     }
 
     /// Keeps only some changes of a kind.
     pub(crate) fn retain(&mut self, kind: u8, keep: impl FnMut(&u32) -> bool) {
-        if let Ok(place) = self.place(kind) {
-            self.by_kind[place].1.retain(keep);
-            self.drop_if_empty(place);
+        if let Ok(index) = self.index_of(kind) {
+            self.by_kind[index].1.retain(keep);
+            self.drop_if_empty(index);
         }
     }
 
@@ -59,7 +59,7 @@ impl Backlog {
         }
     }
 
-    /// Every backlog of a watch that begins again, for each kind at a place of its own: the newest of each kind's
+    /// Every backlog of a watch that begins again, for each kind at its own position: the newest of each kind's
     /// changes, none to all.
     pub(crate) fn positions(&self) -> Vec<Backlog> {
         let mut all = vec![Backlog::default()];
@@ -78,13 +78,13 @@ impl Backlog {
         all
     }
 
-    fn place(&self, kind: u8) -> Result<usize, usize> {
+    fn index_of(&self, kind: u8) -> Result<usize, usize> {
         self.by_kind.binary_search_by_key(&kind, |(known, _)| *known)
     }
 
-    fn drop_if_empty(&mut self, place: usize) {
-        if self.by_kind[place].1.is_empty() {
-            self.by_kind.remove(place);
+    fn drop_if_empty(&mut self, index: usize) {
+        if self.by_kind[index].1.is_empty() {
+            self.by_kind.remove(index);
         }
     }
 }

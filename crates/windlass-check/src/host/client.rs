@@ -53,7 +53,7 @@ impl ClientEvent {
         asks(plain(Request { subresource: status, ..merge::<K>(name, patch) }))
     }
 
-    /// Something happens to an external service: its model gets this request, and nobody the answer.
+    /// Something happens to an external service: its model gets this request, and the answer is dropped.
     ///
     /// # Panics
     /// If the request does not serialize.

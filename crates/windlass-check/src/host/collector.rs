@@ -1,7 +1,7 @@
 //! The cluster's own controllers: garbage collector, namespace controller, definition controller, storage protection, and
 //! those of workloads if a check asks for them.
 //!
-//! They work asynchronously, one request at a time, at any moment, with the preconditions that Kubernetes' own have.
+//! They work asynchronously, one request at a time, at any time, with the preconditions that Kubernetes' own have.
 
 use windlass_model::{Cluster, Request, definitions, gc, namespaces, protection, workloads};
 

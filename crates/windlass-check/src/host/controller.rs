@@ -1,14 +1,14 @@
 //! The controller: a queue, timers, and reconciles under way, one at a time or one per object.
 
-/// What one controller process knows. A crash forgets all of it but what the watch will tell again.
+/// What one controller process knows. A crash forgets all of it but what the watch will deliver again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Host {
-    /// Parents with a change that the watch has not told yet. Coalescing is in the nature of a set: a
+    /// Parents with a change that the watch has not delivered yet. Coalescing is in the nature of a set: a
     /// watcher may miss versions in between, never the last. Sorted numbers of jobs.
     pub(crate) fresh: Vec<u32>,
     /// Parents whose change was observed: the watch may deliver it again, if messages can be duplicated. Sorted.
     pub(crate) observed: Vec<u32>,
-    /// Parents to be looked at again after a while. Sorted.
+    /// Parents to be requeued after a while. Sorted.
     pub(crate) timers: Vec<u32>,
     /// Parents to be reconciled, first come first served; none stands twice.
     pub(crate) queue: Vec<u32>,
@@ -44,7 +44,7 @@ pub(crate) struct Slot {
 }
 
 impl Host {
-    /// The place in the queue of the first parent that is not being reconciled.
+    /// The index in the queue of the first parent that is not being reconciled.
     pub(crate) fn first_to_start(&self, workers: usize) -> Option<usize> {
         if self.active.len() >= workers {
             return None;
@@ -52,23 +52,23 @@ impl Host {
         self.queue.iter().position(|job| self.active.iter().all(|active| active.job != *job))
     }
 
-    /// Adds a reconcile at its place.
+    /// Adds a reconcile in order.
     pub(crate) fn activate(&mut self, active: Active) {
-        let place = self.active.partition_point(|known| known.job < active.job);
-        self.active.insert(place, active);
+        let index = self.active.partition_point(|known| known.job < active.job);
+        self.active.insert(index, active);
     }
 }
 
 /// Adds to a sorted list that is used as a set.
 pub(crate) fn insert(set: &mut Vec<u32>, value: u32) {
-    if let Err(place) = set.binary_search(&value) {
-        set.insert(place, value);
+    if let Err(index) = set.binary_search(&value) {
+        set.insert(index, value);
     }
 }
 
 /// Removes from a sorted list that is used as a set.
 pub(crate) fn remove(set: &mut Vec<u32>, value: u32) {
-    if let Ok(place) = set.binary_search(&value) {
-        set.remove(place);
+    if let Ok(index) = set.binary_search(&value) {
+        set.remove(index);
     }
 }

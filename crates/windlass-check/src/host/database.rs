@@ -16,7 +16,7 @@ pub(crate) struct Database {
     ids: Interner<MemoryStore>,
     effects: FxHashMap<(u32, u32), Applied>,
     collections: FxHashMap<u32, Arc<[Collection]>>,
-    /// Whether lists come without their version. It counts all writes, and would tell apart what is alike.
+    /// Whether lists come without their version. It counts all writes, and would distinguish what is alike.
     unversioned_lists: bool,
     /// Whether the controllers of workloads are among the cluster's own.
     workloads: bool,

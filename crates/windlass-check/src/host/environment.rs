@@ -58,8 +58,8 @@ impl Environment {
 
     fn tick(&mut self, job: u32, limit: u32) {
         match self.clocks.binary_search_by_key(&job, |(known, _)| *known) {
-            Ok(place) => self.clocks[place].1 = (self.clocks[place].1 + 1).min(limit),
-            Err(place) => self.clocks.insert(place, (job, 1)),
+            Ok(index) => self.clocks[index].1 = (self.clocks[index].1 + 1).min(limit),
+            Err(index) => self.clocks.insert(index, (job, 1)),
         }
     }
 }

@@ -1,7 +1,7 @@
-//! The network: messages that were sent and that nobody waits for any more.
+//! The network: messages that were sent and that no process waits for any more.
 //!
 //! A request whose sender waits is kept with the sender. What is here still has effect, but its answer
-//! reaches nobody.
+//! reaches no one.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub(crate) struct Network {
 
 impl Network {
     pub(crate) fn add_late(&mut self, message: u32) {
-        let place = self.late.partition_point(|known| *known < message);
-        self.late.insert(place, message);
+        let index = self.late.partition_point(|known| *known < message);
+        self.late.insert(index, message);
     }
 }

@@ -7,7 +7,7 @@ use windlass::{Answer, Ask};
 use windlass_model::{Body, Key, Request, Store, object};
 
 use super::Story;
-use crate::action::{Action, Place};
+use crate::action::{Action, SlotIndex};
 use crate::host::database::key_written;
 use crate::show;
 use crate::trace::{ObjectChange, ObjectMention};
@@ -33,7 +33,7 @@ impl Story<'_> {
         let Some(request) = self.api_request() else { return Vec::new() };
         let mut mentions = Vec::new();
         let mut mention = |after: &str, key: &Key, uid: &str, listed: bool| {
-            let at = text.find(after).map(|place| place + after.len());
+            let at = text.find(after).map(|found| found + after.len());
             let object = show::object_name(key);
             mentions.extend(at.map(|at| ObjectMention { object, uid: uid.to_owned(), at, listed }));
         };
@@ -62,10 +62,10 @@ impl Story<'_> {
     /// The API request that the text is about.
     fn api_request(&mut self) -> Option<Box<Request>> {
         let ask = match self.action {
-            Action::LoseRequest { place }
-            | Action::LoseReply { place }
-            | Action::Error { place }
-            | Action::Timeout { place } => self.ask_number(place),
+            Action::LoseRequest { slot }
+            | Action::LoseReply { slot }
+            | Action::Error { slot }
+            | Action::Timeout { slot } => self.ask_number(slot),
             _ => self.step.met?.1,
         };
         match &**self.world.parts().asks.get(ask) {
@@ -91,8 +91,8 @@ impl Story<'_> {
 
     /// The object that by now has the name of the one that a stale read returned, if it is another.
     pub(super) fn replaced_by(&mut self) -> Option<(Key, String)> {
-        let Action::Deliver { place, .. } = self.action else { return None };
-        let (stale, real) = self.stale_and_real(place)?;
+        let Action::Deliver { slot, .. } = self.action else { return None };
+        let (stale, real) = self.stale_and_real(slot)?;
         let (Answer::Api(stale), Answer::Api(real)) = (&*stale, &*real) else { return None };
         let (stale, real) = (object_of(&stale.body)?, object_of(&real.body)?);
         let key = key_written(&*self.api_request()?)?;
@@ -100,13 +100,13 @@ impl Story<'_> {
     }
 
     /// A stale answer, and what the database would have said.
-    pub(super) fn stale_and_real(&mut self, place: Place) -> Option<(Arc<Answer>, Arc<Answer>)> {
+    pub(super) fn stale_and_real(&mut self, slot: SlotIndex) -> Option<(Arc<Answer>, Arc<Answer>)> {
         let before = Step { state: *self.before, ..*self.step };
-        let slot = *self.world.menu_slot(&before, place);
-        if !self.world.is_stale(self.before, place.process(), &slot) {
+        let waiting = *self.world.menu_slot(&before, slot);
+        if !self.world.is_stale(self.before, slot.process(), &waiting) {
             return None;
         }
-        let ask = slot.ask;
+        let ask = waiting.ask;
         let real = self.world.effect(self.before[CLUSTER], ask).answer;
         Some((self.given(self.step.answer?), self.given(real)))
     }
@@ -123,9 +123,9 @@ impl Story<'_> {
         Some((key, uid))
     }
 
-    pub(super) fn ask_number(&mut self, place: Place) -> u32 {
+    pub(super) fn ask_number(&mut self, slot: SlotIndex) -> u32 {
         let before = Step { state: *self.before, ..*self.step };
-        self.world.menu_slot(&before, place).ask
+        self.world.menu_slot(&before, slot).ask
     }
 
     fn given(&self, answer: u32) -> Arc<Answer> {

@@ -1,7 +1,7 @@
 //! External services in a trace: a lane for each, and what a step does to its state.
 
 use super::{DATABASE, Story};
-use crate::action::Place;
+use crate::action::SlotIndex;
 use crate::show;
 use crate::trace::ServiceChange;
 use crate::world::Step;
@@ -42,9 +42,9 @@ impl Story<'_> {
     }
 
     /// The lane of the peer that an ask is sent to.
-    pub(super) fn lane_at(&mut self, place: Place) -> String {
+    pub(super) fn lane_at(&mut self, slot: SlotIndex) -> String {
         let before = Step { state: *self.before, ..*self.step };
-        let peer = self.world.menu_slot(&before, place).peer;
+        let peer = self.world.menu_slot(&before, slot).peer;
         self.peer_lane(peer)
     }
 

@@ -6,7 +6,7 @@ use windlass_model::Request;
 
 use crate::show;
 
-/// One thing that happens. A process is named by its place in [`Stage::processes`](super::Stage::processes).
+/// One thing that happens. A process is named by its index in [`Stage::processes`](super::Stage::processes).
 ///
 /// What a process does within itself is no event, nor what the cluster's own controllers do: on a real cluster both
 /// happen by themselves.
@@ -98,11 +98,11 @@ pub enum Event {
 }
 
 impl Event {
-    /// Whether something goes wrong in it.
+    /// Whether it is a fault.
     pub fn is_fault(&self) -> bool {
         match self {
             Event::Client { .. } | Event::Read { .. } | Event::Deliver { .. } | Event::Reply { .. } => false,
-            // It is the crash before it that went wrong.
+            // The fault is the crash before it.
             Event::Late { .. } => false,
             _ => true,
         }

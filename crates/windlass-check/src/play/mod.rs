@@ -1,9 +1,9 @@
-//! What it takes to play the runs of a check against real processes: the world's parts, schedules as data, and the ends
-//! that are possible.
+//! What it takes to play the runs of a check against real processes: the world's parts, schedules as data, and the
+//! final states that are possible.
 
-mod end;
-mod ends;
 mod event;
+mod final_state;
+mod final_states;
 mod recorder;
 mod walk;
 
@@ -13,9 +13,9 @@ use windlass_model::{Cluster, Request};
 use crate::check::Check;
 use crate::fault::Faults;
 
-pub use end::End;
-pub use ends::Ends;
 pub use event::Event;
+pub use final_state::FinalState;
+pub use final_states::FinalStates;
 
 /// What the world of a check is made of, for whoever builds it from real processes.
 #[derive(Clone)]
@@ -40,7 +40,7 @@ pub struct Schedule {
     /// What happens, in order, as far as it can be seen from outside the processes.
     pub events: Vec<Event>,
     /// All objects after the last event.
-    pub reached: End,
+    pub reached: FinalState,
     /// Whether nothing more happens then, unless a fault strikes.
     pub at_rest: bool,
 }

@@ -3,12 +3,12 @@
 use windlass::{Answer, Ask, Shortcut};
 use windlass_model::Request;
 
-use crate::action::{Action, Place};
+use crate::action::{Action, SlotIndex};
 use crate::engine::Model;
 use crate::subject::Subject;
 use crate::world::{CLUSTER, HOSTS, MenuSlot, Move, NETWORK, Step, Words};
 
-use super::{End, Event, Schedule};
+use super::{Event, FinalState, Schedule};
 
 /// A run under way.
 pub(super) struct Recorder<'a> {
@@ -47,7 +47,7 @@ impl<'a> Recorder<'a> {
     pub(super) fn finish(mut self) -> Schedule {
         let at_rest = self.moves().iter().all(|next| next.action.fault().is_some());
         let parts = self.subject.world.parts();
-        let reached = End::of_cluster(parts.database.cluster(self.state[CLUSTER]));
+        let reached = FinalState::of_cluster(parts.database.cluster(self.state[CLUSTER]));
         drop(parts);
         Schedule { events: self.events, reached, at_rest }
     }
@@ -56,13 +56,13 @@ impl<'a> Recorder<'a> {
     fn event(&mut self, action: Action, after: &Step) -> Option<Event> {
         Some(match action {
             Action::Client { script } => Event::Client { script: script.into() },
-            Action::Deliver { place, .. } => self.delivery(place, after),
-            Action::DeliverAgain { place } => {
-                self.at(place, |process, request| Event::DeliverAgain { process, request })
+            Action::Deliver { slot, .. } => self.delivery(slot, after),
+            Action::DeliverAgain { slot } => {
+                self.at(slot, |process, request| Event::DeliverAgain { process, request })
             }
-            Action::Reply { place, reply } => {
-                let code = self.code(place, reply);
-                self.at(place, |process, request| Event::Reply { process, request, code })
+            Action::Reply { slot, reply } => {
+                let code = self.code(slot, reply);
+                self.at(slot, |process, request| Event::Reply { process, request, code })
             }
             Action::Late { index } => {
                 let message = self.subject.world.network(self.state[NETWORK]).late[usize::from(index)];
@@ -75,18 +75,18 @@ impl<'a> Recorder<'a> {
             Action::Crash { controller, .. } => {
                 Event::Crash { process: controller.into(), sent: self.left_behind(after) }
             }
-            Action::LoseRequest { place } | Action::Error { place }
-                if self.slot(place).shortcut == Shortcut::Cache =>
+            Action::LoseRequest { slot } | Action::Error { slot }
+                if self.menu_slot(slot).shortcut == Shortcut::Cache =>
             {
                 Event::Other("a failure of a read that a cache answers")
             }
-            Action::LoseRequest { place } => {
-                self.at(place, |process, request| Event::LoseRequest { process, request })
+            Action::LoseRequest { slot } => {
+                self.at(slot, |process, request| Event::LoseRequest { process, request })
             }
-            Action::LoseReply { place } => {
-                self.at(place, |process, request| Event::LoseReply { process, request })
+            Action::LoseReply { slot } => {
+                self.at(slot, |process, request| Event::LoseReply { process, request })
             }
-            Action::Error { place } => self.at(place, |process, request| Event::Error { process, request }),
+            Action::Error { slot } => self.at(slot, |process, request| Event::Error { process, request }),
             Action::Gap { controller, .. } => Event::BreakWatch { process: controller.into() },
             Action::Cut { .. } | Action::Heal { .. } | Action::Timeout { .. } => Event::Other("a partition"),
             Action::ClockJump { .. } => Event::Other("a jump of a clock"),
@@ -102,18 +102,18 @@ impl<'a> Recorder<'a> {
     }
 
     /// A request that reaches its destination, unless the process answers it from its cache.
-    fn delivery(&mut self, place: Place, after: &Step) -> Event {
-        let slot = self.slot(place);
-        let is_sent = if slot.effect {
-            let host = after.state[HOSTS + place.process()];
+    fn delivery(&mut self, slot: SlotIndex, after: &Step) -> Event {
+        let waiting = self.menu_slot(slot);
+        let is_sent = if waiting.effect {
+            let host = after.state[HOSTS + slot.process()];
             let slots = &self.subject.world.menu(host).slots;
-            slots.iter().any(|it| (it.active, it.slot) == (place.active, place.slot) && it.delivered)
+            slots.iter().any(|it| (it.active, it.slot) == (slot.active, slot.slot) && it.delivered)
         } else {
-            slot.shortcut == Shortcut::None
+            waiting.shortcut == Shortcut::None
         };
         match is_sent {
-            true => self.at(place, |process, request| Event::Deliver { process, request }),
-            false => Event::Read { process: place.process() },
+            true => self.at(slot, |process, request| Event::Deliver { process, request }),
+            false => Event::Read { process: slot.process() },
         }
     }
 
@@ -134,15 +134,15 @@ impl<'a> Recorder<'a> {
         asks.into_iter().filter_map(|ask| self.request(ask)).collect()
     }
 
-    fn slot(&mut self, place: Place) -> MenuSlot {
-        let before = Step { state: self.state, answer: None, met: None, ending: None, wrong: None };
-        *self.subject.world.menu_slot(&before, place)
+    fn menu_slot(&mut self, slot: SlotIndex) -> MenuSlot {
+        let before = Step { state: self.state, answer: None, met: None, ending: None, violation: None };
+        *self.subject.world.menu_slot(&before, slot)
     }
 
     /// An event about the request of a reconcile.
-    fn at(&mut self, place: Place, event: impl FnOnce(usize, Request) -> Event) -> Event {
-        let ask = self.slot(place).ask;
-        self.request(ask).map_or(CALL, |request| event(place.process(), request))
+    fn at(&mut self, slot: SlotIndex, event: impl FnOnce(usize, Request) -> Event) -> Event {
+        let ask = self.menu_slot(slot).ask;
+        self.request(ask).map_or(CALL, |request| event(slot.process(), request))
     }
 
     /// An event about a request that its sender waits for no more.
@@ -160,8 +160,8 @@ impl<'a> Recorder<'a> {
     }
 
     /// The status code of an answer that is on its way.
-    fn code(&mut self, place: Place, reply: u8) -> u16 {
-        let answer = self.subject.world.reply_answer(&self.state, place, reply);
+    fn code(&mut self, slot: SlotIndex, reply: u8) -> u16 {
+        let answer = self.subject.world.reply_answer(&self.state, slot, reply);
         let parts = self.subject.world.parts();
         match answer.map(|answer| &**parts.answers.get(answer)) {
             Some(Answer::Api(response)) => response.code,

@@ -1,4 +1,4 @@
-//! Runs as schedules: random ones, and those that traces tell of.
+//! Runs as schedules: random ones, and those that traces record.
 
 use crate::check::Check;
 use crate::engine::Random;
@@ -7,12 +7,12 @@ use crate::trace::Trace;
 use super::Schedule;
 use super::recorder::Recorder;
 
-/// Of a hundred steps, so many are faults, where both are possible.
+/// Percentage of steps that are faults, where both are possible.
 const FAULTS_IN_HUNDRED: usize = 20;
 
 impl Check {
-    /// A random run of so many steps, or fewer if nothing more happens. Faults strike in the first half only, so that
-    /// most runs come to rest. The same seed gives the same run.
+    /// A random run of at most `steps` steps; fewer if nothing more happens. Faults strike in the first half only, so
+    /// that most runs come to rest. The same seed gives the same run.
     pub fn random_schedule(&self, seed: u64, steps: usize) -> Schedule {
         self.with_sound_reductions(|subject| {
             let mut subject = subject.clone();

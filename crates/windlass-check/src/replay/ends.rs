@@ -13,7 +13,7 @@ pub(super) enum End<State> {
     Stays(Vec<State>),
     /// They can get where there is no way back.
     Leaves,
-    /// There are too many states to tell.
+    /// There are too many states to decide it.
     TooMany,
 }
 
@@ -30,13 +30,13 @@ pub(super) fn end<M: Model>(model: &mut M, start: &M::State) -> End<M::State> {
     let mut graph: FairSteps<M> =
         FairSteps { numbers: FxHashMap::default(), states: Vec::new(), origins: Vec::new() };
     graph.number(model, start);
-    let mut place = 0;
-    while place < graph.states.len() {
+    let mut index = 0;
+    while index < graph.states.len() {
         if graph.states.len() > LIMIT {
             return End::TooMany;
         }
-        graph.expand(model, place);
-        place += 1;
+        graph.expand(model, index);
+        index += 1;
     }
     if graph.all_lead_back() { End::Stays(graph.states) } else { End::Leaves }
 }
@@ -54,8 +54,8 @@ impl<M: Model> FairSteps<M> {
         number
     }
 
-    fn expand(&mut self, model: &mut M, place: usize) {
-        let state = self.states[place].clone();
+    fn expand(&mut self, model: &mut M, index: usize) {
+        let state = self.states[index].clone();
         let mut actions = Vec::new();
         model.actions(&state, &mut actions);
         for action in actions {
@@ -64,7 +64,7 @@ impl<M: Model> FairSteps<M> {
             }
             if let Next::State(next) = model.next(&state, &action) {
                 let number = self.number(model, &next);
-                self.origins[number].push(place);
+                self.origins[number].push(index);
             }
         }
     }

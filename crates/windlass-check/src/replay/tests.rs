@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::engine::Property;
-use crate::trace::{ObjectChange, Trace, Wrong};
+use crate::trace::{BrokenRule, ObjectChange, Trace};
 
 /// How the toy behaves; the field that differs is the repair.
 #[derive(Clone)]
@@ -10,10 +10,10 @@ struct Jar {
     most: u32,
     sips: u32,
     cleaner_works: bool,
-    overflow_is_wrong: bool,
+    overflow_is_violation: bool,
 }
 
-const CARELESS: Jar = Jar { most: 3, sips: 1, cleaner_works: false, overflow_is_wrong: false };
+const CARELESS: Jar = Jar { most: 3, sips: 1, cleaner_works: false, overflow_is_violation: false };
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct State {
@@ -64,8 +64,8 @@ impl Model for Jar {
     fn next(&mut self, state: &State, action: &Action) -> Next<State> {
         let full = state.full + self.sips;
         Next::State(match action {
-            Action::Fill if self.overflow_is_wrong && full == 2 => {
-                return Next::Wrong("it runs over".to_owned());
+            Action::Fill if self.overflow_is_violation && full == 2 => {
+                return Next::Violation("it runs over".to_owned());
             }
             Action::Fill => State { full, ..*state },
             Action::Spill => State { spilt: true, ..*state },
@@ -103,20 +103,20 @@ impl Model for Jar {
         *action == Action::Spill
     }
 
-    fn judge_end(&mut self, states: &mut dyn Iterator<Item = State>) -> Option<(usize, String)> {
+    fn evaluate_end(&mut self, states: &mut dyn Iterator<Item = State>) -> Option<(usize, String)> {
         let dirty = states.enumerate().find(|(_, state)| state.cleaning)?;
         Some((dirty.0, "cleaning never ends".to_owned()))
     }
 }
 
 /// Records a run of the careless jar.
-fn recorded(kind: WrongKind, property: Option<&str>, steps: &[Action], repeats: &[Action]) -> Counterexample {
+fn recorded(kind: RuleKind, property: Option<&str>, steps: &[Action], repeats: &[Action]) -> Counterexample {
     record(CARELESS, kind, property, steps, repeats)
 }
 
 fn record(
     mut model: Jar,
-    kind: WrongKind,
+    kind: RuleKind,
     property: Option<&str>,
     steps: &[Action],
     repeats: &[Action],
@@ -134,20 +134,20 @@ fn record(
     };
     let (steps, repeats) = (describe(steps), describe(repeats));
     let property = property.map(str::to_owned);
-    Counterexample::new("jar", "small", Wrong { kind, property, message: String::new() })
+    Counterexample::new("jar", "small", BrokenRule { kind, property, message: String::new() })
         .along(steps, repeats)
 }
 
 use Action::{Clean, Fill, Spill};
 
 #[test]
-fn an_always_is_judged_on_every_state() {
-    let document = recorded(WrongKind::Always, Some("less than 2"), &[Fill, Spill, Fill], &[]);
+fn an_always_is_evaluated_on_every_state() {
+    let document = recorded(RuleKind::Always, Some("less than 2"), &[Fill, Spill, Fill], &[]);
     assert_eq!(
         replay(&CARELESS, &document).to_string(),
         "still wrong: always \"less than 2\" does not hold after step 3\n"
     );
-    let early = recorded(WrongKind::Always, Some("less than 2"), &[Fill], &[]);
+    let early = recorded(RuleKind::Always, Some("less than 2"), &[Fill], &[]);
     assert_eq!(
         replay(&CARELESS, &early).to_string(),
         "no longer wrong: always \"less than 2\" holds after every step\n"
@@ -156,7 +156,7 @@ fn an_always_is_judged_on_every_state() {
 
 #[test]
 fn an_action_that_is_gone_diverges() {
-    let document = recorded(WrongKind::Always, Some("less than 2"), &[Fill, Spill, Fill], &[]);
+    let document = recorded(RuleKind::Always, Some("less than 2"), &[Fill, Spill, Fill], &[]);
     let repaired = Jar { most: 1, ..CARELESS };
     assert_eq!(
         replay(&repaired, &document).to_string(),
@@ -177,7 +177,7 @@ step 3 diverges:
 
 #[test]
 fn an_action_that_does_something_else_diverges() {
-    let document = recorded(WrongKind::Always, Some("less than 2"), &[Fill, Fill], &[]);
+    let document = recorded(RuleKind::Always, Some("less than 2"), &[Fill, Fill], &[]);
     let changed = Jar { sips: 0, ..CARELESS };
     assert_eq!(
         replay(&changed, &document).to_string(),
@@ -189,47 +189,47 @@ step 1 diverges:
               ~ jar: 0 to 0
 "
     );
-    let wrong = Jar { overflow_is_wrong: true, ..CARELESS };
+    let overflowing = Jar { overflow_is_violation: true, ..CARELESS };
     assert_eq!(
-        replay(&wrong, &document).to_string(),
+        replay(&overflowing, &document).to_string(),
         "step 2 diverges:\n  recorded: client  fill\n              ~ jar: 1 to 2\n       now: it runs over\n"
     );
 }
 
 #[test]
-fn an_eventually_is_wrong_where_fair_runs_stay() {
+fn an_eventually_is_violated_where_fair_runs_stay() {
     let steps = [Fill, Fill, Fill, Spill];
-    let document = recorded(WrongKind::Eventually, Some("clean"), &steps, &[Clean, Clean]);
+    let document = recorded(RuleKind::Eventually, Some("clean"), &steps, &[Clean, Clean]);
     assert_eq!(
         replay(&CARELESS, &document).to_string(),
         "still wrong: eventually \"clean\" does not come true after step 4, and the same repeats for ever\n"
     );
-    let end = recorded(WrongKind::End, None, &steps, &[Clean, Clean]);
+    let end = recorded(RuleKind::End, None, &steps, &[Clean, Clean]);
     assert_eq!(
         replay(&CARELESS, &end),
-        Replayed::StillWrong { message: "cleaning never ends after step 4".to_owned() }
+        Replayed::Reproduced { message: "cleaning never ends after step 4".to_owned() }
     );
-    let quiet = recorded(WrongKind::End, None, &[Fill, Fill, Fill], &[]);
+    let quiet = recorded(RuleKind::End, None, &[Fill, Fill, Fill], &[]);
     assert!(matches!(replay(&CARELESS, &quiet), Replayed::Undecided { .. }));
     // A loop that fair runs leave, for the jar is filled sooner or later, is no end.
-    let passing = recorded(WrongKind::Eventually, Some("clean"), &[Fill, Spill], &[Clean, Clean]);
+    let passing = recorded(RuleKind::Eventually, Some("clean"), &[Fill, Spill], &[Clean, Clean]);
     assert_eq!(
         replay(&CARELESS, &passing),
-        Replayed::NoLongerWrong { message: "after step 2, things go on to an end elsewhere".to_owned() }
+        Replayed::NotReproduced { message: "after step 2, things go on to an end elsewhere".to_owned() }
     );
 }
 
 #[test]
-fn a_repaired_loop_is_no_longer_wrong() {
+fn a_repaired_loop_is_not_reproduced() {
     let steps = [Fill, Fill, Fill, Spill];
-    let document = recorded(WrongKind::Eventually, Some("clean"), &steps, &[]);
+    let document = recorded(RuleKind::Eventually, Some("clean"), &steps, &[]);
     let repaired = Jar { cleaner_works: true, ..CARELESS };
     assert_eq!(
         replay(&repaired, &document),
-        Replayed::NoLongerWrong { message: "after step 4, things go on to an end elsewhere".to_owned() }
+        Replayed::NotReproduced { message: "after step 4, things go on to an end elsewhere".to_owned() }
     );
     // What repeats is walked too, and numbered on.
-    let document = recorded(WrongKind::Eventually, Some("clean"), &steps, &[Clean, Clean]);
+    let document = recorded(RuleKind::Eventually, Some("clean"), &steps, &[Clean, Clean]);
     assert!(
         matches!(replay(&repaired, &document), Replayed::Diverged { step: 6, now: Now::Possible(now), .. }
         if now.len() == 1)
@@ -237,9 +237,9 @@ fn a_repaired_loop_is_no_longer_wrong() {
 }
 
 #[test]
-fn a_wrong_step_is_tried_again() {
-    let overflowing = Jar { overflow_is_wrong: true, ..CARELESS };
-    let document = record(overflowing.clone(), WrongKind::Step, None, &[Fill, Fill], &[]);
+fn a_violating_step_is_reproduced() {
+    let overflowing = Jar { overflow_is_violation: true, ..CARELESS };
+    let document = record(overflowing.clone(), RuleKind::Step, None, &[Fill, Fill], &[]);
     assert_eq!(replay(&overflowing, &document).to_string(), "still wrong: it runs over\n");
     assert_eq!(
         replay(&CARELESS, &document).to_string(),
@@ -249,16 +249,16 @@ fn a_wrong_step_is_tried_again() {
 
 #[test]
 fn a_sometimes_needs_the_whole_check() {
-    let document = recorded(WrongKind::Sometimes, Some("full"), &[Fill], &[]);
+    let document = recorded(RuleKind::Sometimes, Some("full"), &[Fill], &[]);
     assert!(matches!(replay(&CARELESS, &document), Replayed::Undecided { .. }));
-    let full = recorded(WrongKind::Sometimes, Some("full"), &[Fill, Fill, Fill], &[]);
+    let full = recorded(RuleKind::Sometimes, Some("full"), &[Fill, Fill, Fill], &[]);
     let expected = "no longer wrong: sometimes \"full\" is true after step 3\n";
     assert_eq!(replay(&CARELESS, &full).to_string(), expected);
 }
 
 #[test]
 fn a_property_that_is_gone_leaves_it_undecided() {
-    let document = recorded(WrongKind::Always, Some("less than 1"), &[Fill], &[]);
+    let document = recorded(RuleKind::Always, Some("less than 1"), &[Fill], &[]);
     assert_eq!(
         replay(&CARELESS, &document).to_string(),
         "not decided: the check has no property always \"less than 1\" any more, only \"less than 2\"\n"

@@ -5,14 +5,14 @@ use std::fmt;
 use super::{Now, Replayed};
 use crate::trace::TraceStep;
 
-/// So many of the possible actions are shown; the rest is counted.
+/// Maximum number of possible actions that are shown; the rest is counted.
 const SHOWN: usize = 8;
 
 impl fmt::Display for Replayed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Replayed::StillWrong { message } => writeln!(f, "still wrong: {message}"),
-            Replayed::NoLongerWrong { message } => writeln!(f, "no longer wrong: {message}"),
+            Replayed::Reproduced { message } => writeln!(f, "still wrong: {message}"),
+            Replayed::NotReproduced { message } => writeln!(f, "no longer wrong: {message}"),
             Replayed::Undecided { message } => writeln!(f, "not decided: {message}"),
             Replayed::Diverged { step, recorded, now } => {
                 writeln!(f, "step {step} diverges:")?;
@@ -27,7 +27,7 @@ impl fmt::Display for Now {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Now::Otherwise(step) => labelled(f, "now", step),
-            Now::Wrong(message) => writeln!(f, "  {:>8}: {message}", "now"),
+            Now::Violation(message) => writeln!(f, "  {:>8}: {message}", "now"),
             Now::Possible(steps) if steps.is_empty() => writeln!(f, "  {:>8}: nothing is possible", "now"),
             Now::Possible(steps) => {
                 writeln!(f, "  {:>8}: not possible; these are:", "now")?;

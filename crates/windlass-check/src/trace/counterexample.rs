@@ -10,7 +10,7 @@ use super::{Trace, TraceStep};
 /// The number of the document's format. It grows when an older reader could not make sense of a new document.
 pub const FORMAT: u64 = 1;
 
-/// How a check failed: what is wrong, and the way there.
+/// How a check failed: the broken rule, and the steps that lead there.
 ///
 /// As JSON it is the regression file that a failed check leaves, and the data of the HTML page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,8 +23,8 @@ pub struct Counterexample {
     pub check: String,
     /// What the check was bounded by, in words: `2 objects, <= 1 crash`.
     pub bounds: String,
-    /// What is wrong.
-    pub violation: Wrong,
+    /// The rule that is broken.
+    pub violation: BrokenRule,
     /// The objects that are there from the start.
     #[serde(default)]
     pub initial: Vec<InitialObject>,
@@ -38,11 +38,11 @@ pub struct Counterexample {
     pub repeats: Vec<TraceStep>,
 }
 
-/// What is wrong.
+/// A rule that does not hold, in a form that can be saved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wrong {
-    /// Which kind of rule is broken.
-    pub kind: WrongKind,
+pub struct BrokenRule {
+    /// The kind of the rule.
+    pub kind: RuleKind,
     /// The name of the property, if it is one that has a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub property: Option<String>,
@@ -50,10 +50,10 @@ pub struct Wrong {
     pub message: String,
 }
 
-/// Which kind of rule is broken.
+/// The kind of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum WrongKind {
+pub enum RuleKind {
     /// The last state breaks an `always`.
     Always,
     /// Fair runs stay where an `eventually` does not hold.
@@ -62,25 +62,25 @@ pub enum WrongKind {
     Sometimes,
     /// The last step must never happen.
     Step,
-    /// Where fair runs stay for ever, something is wrong as a whole.
+    /// The states in which fair runs stay for ever, taken together, break a built-in rule.
     End,
 }
 
-impl Wrong {
+impl BrokenRule {
     /// The last state breaks an `always`.
     pub fn always(property: &str) -> Self {
-        Wrong::property(WrongKind::Always, property, "does not hold")
+        BrokenRule::property(RuleKind::Always, property, "does not hold")
     }
 
     /// Fair runs stay where an `eventually` does not hold.
     pub fn eventually(property: &str) -> Self {
-        Wrong::property(WrongKind::Eventually, property, "does not come true")
+        BrokenRule::property(RuleKind::Eventually, property, "does not come true")
     }
 
     /// No state satisfies a `sometimes`.
     pub fn never(property: &str) -> Self {
-        Wrong::property(
-            WrongKind::Sometimes,
+        BrokenRule::property(
+            RuleKind::Sometimes,
             property,
             "is true in no state: the check shows less than it seems to",
         )
@@ -88,17 +88,21 @@ impl Wrong {
 
     /// The last step must never happen.
     pub fn step(message: &str) -> Self {
-        Wrong { kind: WrongKind::Step, property: None, message: message.to_owned() }
+        BrokenRule { kind: RuleKind::Step, property: None, message: message.to_owned() }
     }
 
-    /// Where fair runs stay for ever, something is wrong as a whole.
+    /// The states in which fair runs stay for ever, taken together, break a built-in rule.
     pub fn end(message: &str) -> Self {
-        Wrong { kind: WrongKind::End, property: None, message: message.to_owned() }
+        BrokenRule { kind: RuleKind::End, property: None, message: message.to_owned() }
     }
 
-    fn property(kind: WrongKind, property: &str, what: &str) -> Self {
+    fn property(kind: RuleKind, property: &str, what: &str) -> Self {
         let word = format!("{kind:?}").to_lowercase();
-        Wrong { kind, property: Some(property.to_owned()), message: format!("{word} \"{property}\" {what}") }
+        BrokenRule {
+            kind,
+            property: Some(property.to_owned()),
+            message: format!("{word} \"{property}\" {what}"),
+        }
     }
 }
 
@@ -151,7 +155,7 @@ pub enum ReadError {
 
 impl Counterexample {
     /// A document of this version's format.
-    pub fn new(check: &str, bounds: &str, violation: Wrong) -> Self {
+    pub fn new(check: &str, bounds: &str, violation: BrokenRule) -> Self {
         Counterexample {
             windlass: env!("CARGO_PKG_VERSION").to_owned(),
             format: FORMAT,
@@ -251,10 +255,10 @@ pub(crate) mod tests {
         });
         let mut crash = step("pairs", None, "CRASHES while it reconciles default/a");
         crash.fault = Some("crash".to_owned());
-        let steps = vec![step("watch", Some("pairs"), "tells of default/a"), create, crash];
+        let steps = vec![step("watch", Some("pairs"), "notifies pairs: default/a changed"), create, crash];
         let repeats =
             vec![step("pairs", Some("database"), "create configmaps default/cm1 -> 409 AlreadyExists")];
-        Counterexample::new("pairs", "1 object, <= 1 crash", Wrong::eventually("a is ready"))
+        Counterexample::new("pairs", "1 object, <= 1 crash", BrokenRule::eventually("a is ready"))
             .starting_with(vec![InitialObject { object: "pairs default/a".to_owned(), value: pair }])
             .along(Trace { steps }, Trace { steps: repeats })
     }
@@ -274,7 +278,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_text_is_said() {
+    fn unreadable_documents_are_rejected_with_a_reason() {
         let whole = sample().to_json();
         let newer = whole.replace("\"format\": 1", "\"format\": 7");
         let edited = whole.replace("\"bounds\"", "\"bonds\"");

@@ -2,7 +2,7 @@
 
 use super::Counterexample;
 
-/// The frame, with places such as `{{title}}` to fill.
+/// The frame, with placeholders such as `{{title}}` to fill.
 const FRAME: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 /// How objects are compared and shown, field by field.
@@ -15,18 +15,18 @@ impl Counterexample {
     pub fn to_html(&self) -> String {
         let mut page = String::new();
         for part in FRAME.split("{{") {
-            // The text before the first place has no name; a part is never filled twice, whatever it contains.
-            let Some((place, text)) = part.split_once("}}") else {
+            // The text before the first placeholder has no name; a part is never filled twice, whatever it contains.
+            let Some((placeholder, text)) = part.split_once("}}") else {
                 page.push_str(part);
                 continue;
             };
-            match place {
+            match placeholder {
                 "title" => page.push_str(&escaped_text(&self.check)),
                 "style" => page.push_str(STYLE),
                 "data" => page.push_str(&self.as_script_data()),
                 "fields" => page.push_str(FIELDS),
                 "script" => page.push_str(SCRIPT),
-                _ => unreachable!("the frame has no place {place:?}"),
+                _ => unreachable!("the frame has no placeholder {placeholder:?}"),
             }
             page.push_str(text);
         }
@@ -95,8 +95,8 @@ mod tests {
             assert!(!page.contains(reference), "{reference}");
         }
         assert!(page.contains("default-src 'none'"));
-        for place in ["{{title}}", "{{style}}", "{{data}}", "{{fields}}", "{{script}}"] {
-            assert!(!page.contains(place), "{place}");
+        for placeholder in ["{{title}}", "{{style}}", "{{data}}", "{{fields}}", "{{script}}"] {
+            assert!(!page.contains(placeholder), "{placeholder}");
         }
     }
 }

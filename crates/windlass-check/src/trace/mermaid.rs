@@ -35,7 +35,7 @@ impl Counterexample {
 /// A diagram that is being written.
 struct Diagram<'a> {
     text: String,
-    /// In the order of their first appearance; the place is the number in `p0`.
+    /// In the order of their first appearance; the index is the number in `p0`.
     participants: Vec<&'a str>,
 }
 
@@ -108,8 +108,8 @@ fn text(text: &str) -> String {
 fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     let mut word_before = false;
-    for (place, c) in text.char_indices() {
-        let rest = text.get(place..).unwrap_or_default();
+    for (offset, c) in text.char_indices() {
+        let rest = text.get(offset..).unwrap_or_default();
         let harmless = c.is_alphanumeric() || " .,/-_+~()=!?'*@→⚠".contains(c);
         if !harmless || (!word_before && is_word(rest, "end")) {
             write!(escaped, "#{};", u32::from(c)).expect("writing to a string works");
@@ -132,7 +132,7 @@ fn is_word(text: &str, word: &str) -> bool {
 mod tests {
     use super::{escaped, text};
     use crate::trace::counterexample::tests::{sample, step};
-    use crate::trace::{Counterexample, Wrong};
+    use crate::trace::{BrokenRule, Counterexample};
 
     #[test]
     fn a_diagram_has_participants_faults_changes_and_a_loop() {
@@ -145,7 +145,7 @@ sequenceDiagram
     participant p0 as watch
     participant p1 as pairs
     participant p2 as database
-    p0->>p1: tells of default/a
+    p0->>p1: notifies pairs#58; default/a changed
     p1->>p2: create configmaps default/cm1 -#62; 201
     Note over p2: + configmaps default/cm1
     rect rgba(224, 72, 48, 0.2)
@@ -192,7 +192,7 @@ sequenceDiagram
 
     #[test]
     fn a_single_participant_and_none() {
-        let none = Counterexample::new("empty", "nothing", Wrong::end("never"));
+        let none = Counterexample::new("empty", "nothing", BrokenRule::end("never"));
         assert_eq!(none.to_mermaid(), "sequenceDiagram\n    title empty, nothing\n    autonumber\n");
         let mut one = none;
         one.steps.push(step("alone", None, ""));

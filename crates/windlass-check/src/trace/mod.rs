@@ -1,4 +1,4 @@
-//! Traces: how a system got from its first state to where something is wrong, and the ways to show it.
+//! Traces: how a system got from its first state to a violation, and the ways to show it.
 
 mod counterexample;
 mod html;
@@ -13,7 +13,7 @@ use serde_json::Value;
 pub(crate) use counterexample::tests::sample as counterexample_sample;
 pub(crate) use numbered::numbered;
 
-pub use counterexample::{Counterexample, FORMAT, InitialObject, ReadError, Wrong, WrongKind};
+pub use counterexample::{BrokenRule, Counterexample, FORMAT, InitialObject, ReadError, RuleKind};
 
 /// A sequence of steps, for people.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,7 +43,7 @@ pub struct TraceStep {
     /// What it did to external services.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<ServiceChange>,
-    /// Which objects the text names, to tell those of one name apart.
+    /// Which objects the text names, to distinguish those of one name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub objects: Vec<ObjectMention>,
 }

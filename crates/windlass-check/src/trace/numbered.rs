@@ -1,4 +1,4 @@
-//! Tells objects of one name apart that exist one after the other: `pods default/mq-0#2` is the second of that name.
+//! Distinguishes objects of one name that exist one after the other: `pods default/mq-0#2` is the second of that name.
 //!
 //! Which number an object has depends on the whole trace, so steps are recorded without, and numbered when they are
 //! shown. Names that only one object has stay as they are.
@@ -100,11 +100,11 @@ impl Numbering {
     fn step(&mut self, step: &mut TraceStep) {
         self.meet_all(step);
         let mut mentions: Vec<ObjectMention> = std::mem::take(&mut step.objects);
-        // From the end, so that places before stay what they are.
+        // From the end, so that earlier offsets stay valid.
         mentions.sort_by_key(|mention| mention.at);
         for ObjectMention { object: name, uid, at, listed } in mentions.iter().rev() {
             let label = self.label(name, uid);
-            // A document may have been edited by hand: a place that is none is left alone.
+            // A document may have been edited by hand: an offset outside the text is ignored.
             if label.is_empty() || !step.text.is_char_boundary(*at) {
                 continue;
             }
@@ -126,7 +126,7 @@ mod tests {
 
     use super::*;
     use crate::trace::counterexample::tests::step;
-    use crate::trace::{InitialObject, Wrong};
+    use crate::trace::{BrokenRule, InitialObject};
 
     const POD: &str = "pods default/mq-0";
 
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_object_of_a_name_is_told_apart_from_the_first() {
+    fn the_second_object_of_a_name_is_distinguished_from_the_first() {
         assert_eq!(
             replaced("b").to_string(),
             "   1  evict  list pods -> 200 with 1 items, pods default/mq-0#1 among them
@@ -203,7 +203,7 @@ mod tests {
         let trace = replaced("b");
         let repeats = Trace { steps: vec![change("create pods default/mq-0", "+", None, Some("c"))] };
         let initial = vec![InitialObject { object: POD.to_owned(), value: pod("a") }];
-        let document = Counterexample::new("evict", "1 object", Wrong::end("never"))
+        let document = Counterexample::new("evict", "1 object", BrokenRule::end("never"))
             .starting_with(initial)
             .along(trace.clone(), repeats.clone());
         assert!(
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_outside_the_text_is_left_alone() {
+    fn an_offset_outside_the_text_is_ignored() {
         let mut trace = replaced("b");
         trace.steps[0].objects[0].at = 1_000;
         trace.steps[1].text = "größe".to_owned();

@@ -101,18 +101,18 @@ function showVerdict() {
 
 function showLanes() {
   byId('timeline').style.setProperty('--count', actors.length);
-  const names = actors.map((actor, place) =>
-    make('span', { '--place': place, '--colour': colour(actor), title: actor }, actor));
+  const names = actors.map((actor, index) =>
+    make('span', { '--index': index, '--colour': colour(actor), title: actor }, actor));
   byId('lanes').append(...names);
 }
 
 function showSteps() {
   const list = byId('steps');
   list.append(make('li', {}, row(0, undefined)));
-  trace.steps.forEach((step, place) => list.append(make('li', {}, row(place + 1, step))));
+  trace.steps.forEach((step, index) => list.append(make('li', {}, row(index + 1, step))));
   const first = trace.steps.length + 1;
   if (trace.repeats.length > 0) {
-    const rows = trace.repeats.map((step, place) => make('li', {}, row(first + place, step)));
+    const rows = trace.repeats.map((step, index) => make('li', {}, row(first + index, step)));
     const back = make('div', { class: 'mark' }, make('a', { href: `#step=${first}` }, `↻ and again from step ${first}`));
     const title = make('div', { class: 'mark' }, '↻ From here on, this repeats for ever');
     list.append(make('li', { class: 'loop' }, title, make('ol', { start: first }, ...rows), back));
@@ -135,14 +135,14 @@ function start() {
 }
 
 function graph(step) {
-  const lanes = actors.map((_, place) => make('i', { '--place': place }));
+  const lanes = actors.map((_, index) => make('i', { '--index': index }));
   if (step === undefined) {
     return make('span', { class: 'graph', 'aria-hidden': 'true' }, ...lanes);
   }
   const [from, to] = [actors.indexOf(step.actor), actors.indexOf(step.receiver ?? step.actor)];
   const attributes = { '--colour': colour(step.actor), '--low': Math.min(from, to), '--high': Math.max(from, to) };
   const way = from === to ? undefined : make('span', { class: `way ${from < to ? 'right' : 'left'}`, ...attributes });
-  const dot = make('span', { class: 'dot', '--place': from, ...attributes });
+  const dot = make('span', { class: 'dot', '--index': from, ...attributes });
   return make('span', { class: 'graph', 'aria-hidden': 'true' }, ...lanes, way, dot);
 }
 
@@ -187,8 +187,8 @@ function move(step) {
 }
 
 function nextFault() {
-  const place = steps.findIndex((step, place) => step.fault !== undefined && place + 1 > current);
-  return place < 0 ? undefined : place + 1;
+  const index = steps.findIndex((step, index) => step.fault !== undefined && index + 1 > current);
+  return index < 0 ? undefined : index + 1;
 }
 
 function listen() {
@@ -224,13 +224,13 @@ function listen() {
 
 function showCard() {
   const step = steps[current - 1];
-  const place = make('div', { class: 'place' }, step ? `Step ${current} of ${steps.length}` : 'Before the first step');
+  const position = make('div', { class: 'position' }, step ? `Step ${current} of ${steps.length}` : 'Before the first step');
   if (step === undefined) {
-    byId('card').replaceChildren(place, make('div', { class: 'text' }, trace.check));
+    byId('card').replaceChildren(position, make('div', { class: 'text' }, trace.check));
     return;
   }
   const actor = make('span', { class: 'actor', '--colour': colour(step.actor) }, step.actor);
-  byId('card').replaceChildren(place, make('div', { class: 'text' }, badge(step), actor, ` ${said(step)}`));
+  byId('card').replaceChildren(position, make('div', { class: 'text' }, badge(step), actor, ` ${said(step)}`));
 }
 
 function showObjects() {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Counterexample, Trace, TraceStep, WrongKind, numbered};
+use super::{Counterexample, RuleKind, Trace, TraceStep, numbered};
 
 impl fmt::Display for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -25,7 +25,7 @@ impl fmt::Display for Counterexample {
         if !shown.repeats.is_empty() {
             writeln!(f, "this repeats for ever:")?;
             timeline(f, &shown.repeats, shown.steps.len() + 1, &columns)?;
-        } else if matches!(shown.violation.kind, WrongKind::Eventually | WrongKind::End) {
+        } else if matches!(shown.violation.kind, RuleKind::Eventually | RuleKind::End) {
             writeln!(f, "nothing more happens.")?;
         }
         Ok(())
@@ -84,7 +84,7 @@ mod tests {
 pairs: eventually \"a is ready\" does not come true
 bounds: 1 object, <= 1 crash
 at first: pairs default/a
-   1           watch  tells of default/a
+   1           watch  notifies pairs: default/a changed
    2           pairs  create configmaps default/cm1 -> 201
                         + configmaps default/cm1
    3  ! crash  pairs  CRASHES while it reconciles default/a

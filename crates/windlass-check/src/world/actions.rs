@@ -3,7 +3,7 @@
 use windlass::Shortcut;
 
 use super::{CLUSTER, HOSTS, MenuSlot, NETWORK, Words, World};
-use crate::action::{Action, Oddity, Place};
+use crate::action::{Action, Oddity, SlotIndex};
 use crate::host::network::Network;
 
 /// How many values are tried for each random draw: two are enough to differ.
@@ -16,8 +16,8 @@ pub(crate) enum Condition {
     Free,
     /// This message may arrive once more.
     Copied(u32),
-    /// Nothing; and if this message cannot arrive once more, nothing is lost if the action goes first.
-    FirstUnlessCopied(u32),
+    /// Nothing; and if this message cannot arrive once more, the action is ample.
+    AmpleUnlessCopied(u32),
 }
 
 /// A condition in one word: which it is, below the number of the message.
@@ -32,7 +32,7 @@ impl PackedCondition {
         match self.0 & 3 {
             0 => Condition::Free,
             1 => Condition::Copied(message),
-            _ => Condition::FirstUnlessCopied(message),
+            _ => Condition::AmpleUnlessCopied(message),
         }
     }
 }
@@ -42,7 +42,7 @@ impl Condition {
         let (which, message) = match self {
             Condition::Free => (0, 0),
             Condition::Copied(message) => (1, message),
-            Condition::FirstUnlessCopied(message) => (2, message),
+            Condition::AmpleUnlessCopied(message) => (2, message),
         };
         assert!(message < 1 << 30, "fewer than 2^30 distinct messages fit in memory");
         PackedCondition(message << 2 | which)
@@ -50,14 +50,14 @@ impl Condition {
 
     pub(crate) fn holds(self, network: &Network) -> bool {
         match self {
-            Condition::Free | Condition::FirstUnlessCopied(_) => true,
+            Condition::Free | Condition::AmpleUnlessCopied(_) => true,
             Condition::Copied(message) => network.copies.contains(&message),
         }
     }
 
-    /// Whether an action of this condition may go first, for partial-order reduction.
-    pub(crate) fn may_go_first(self, network: &Network) -> bool {
-        matches!(self, Condition::FirstUnlessCopied(message) if !network.copies.contains(&message))
+    /// Whether an action of this condition is an ample set by itself, for partial-order reduction.
+    pub(crate) fn is_ample(self, network: &Network) -> bool {
+        matches!(self, Condition::AmpleUnlessCopied(message) if !network.copies.contains(&message))
     }
 }
 
@@ -130,46 +130,46 @@ impl World {
         &mut self,
         state: &Words,
         process: usize,
-        slot: &MenuSlot,
+        waiting: &MenuSlot,
         possible: &mut Vec<(Action, Condition)>,
     ) {
-        let place = Place { controller: process as u8, active: slot.active, slot: slot.slot };
+        let slot = SlotIndex { controller: process as u8, active: waiting.active, slot: waiting.slot };
         let mut free = |action| possible.push((action, Condition::Free));
-        if slot.draws {
-            (0..DRAWS).for_each(|value| free(Action::Draw { place, value }));
+        if waiting.draws {
+            (0..DRAWS).for_each(|value| free(Action::Draw { slot, value }));
             return;
         }
-        if self.is_cut(state, process, slot.peer) {
+        if self.is_cut(state, process, waiting.peer) {
             // A cache answers whoever is cut off, with what it had seen until then.
-            let is_answered = !slot.delivered && self.cached_answer(state, process, slot).is_some();
+            let is_answered = !waiting.delivered && self.cached_answer(state, process, waiting).is_some();
             free(match is_answered {
-                true => Action::Deliver { place, oddity: Oddity::Regular },
-                false => Action::Timeout { place },
+                true => Action::Deliver { slot, oddity: Oddity::Regular },
+                false => Action::Timeout { slot },
             });
             return;
         }
         let left = self.env(state).left;
-        if !slot.delivered {
+        if !waiting.delivered {
             if left.lost_requests > 0 {
-                free(Action::LoseRequest { place });
+                free(Action::LoseRequest { slot });
             }
             if left.errors > 0 {
-                free(Action::Error { place });
+                free(Action::Error { slot });
             }
             // Where only partitions make caches old, a partition is the fault.
-            let stale = self.faults().stale > 0 && self.is_stale(state, process, slot);
+            let stale = self.faults().stale > 0 && self.is_stale(state, process, waiting);
             let oddity = if stale { Oddity::Stale } else { Oddity::Regular };
-            possible.push((Action::Deliver { place, oddity }, Condition::Free));
+            possible.push((Action::Deliver { slot, oddity }, Condition::Free));
             return;
         }
-        let is_undisturbed = slot.replies == 1 && self.leaves_answers_alone(state, process);
+        let is_independent = waiting.replies == 1 && self.answers_are_independent(state, process);
         let condition =
-            if is_undisturbed { Condition::FirstUnlessCopied(slot.message) } else { Condition::Free };
-        possible.extend((0..slot.replies).map(|reply| (Action::Reply { place, reply }, condition)));
-        if slot.replies > 0 && left.lost_replies > 0 {
-            possible.push((Action::LoseReply { place }, Condition::Free));
+            if is_independent { Condition::AmpleUnlessCopied(waiting.message) } else { Condition::Free };
+        possible.extend((0..waiting.replies).map(|reply| (Action::Reply { slot, reply }, condition)));
+        if waiting.replies > 0 && left.lost_replies > 0 {
+            possible.push((Action::LoseReply { slot }, Condition::Free));
         }
-        possible.push((Action::DeliverAgain { place }, Condition::Copied(slot.message)));
+        possible.push((Action::DeliverAgain { slot }, Condition::Copied(waiting.message)));
     }
 
     /// Whether a delivery is answered from a view that is behind, and differently for it.

@@ -1,10 +1,10 @@
 //! Resource versions, uids and generations matter only by equality and order: states that differ in nothing else
 //! are the same.
 //!
-//! A version of an object that nobody has in hand, be it in a reconcile under way or in a message, can just as well
+//! A version of an object that no one has in hand, be it in a reconcile under way or in a message, can just as well
 //! be the next one after those that somebody has. So what a controller writes over and over again leads back to a
 //! state that was seen before, and a loop is found to be one. Numbers only ever get smaller here, one object at a
-//! time, and only where no one could tell.
+//! time, and only where no one could notice.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -33,8 +33,8 @@ const NONE: u32 = 0;
 /// How long a uid is.
 const UID_LENGTH: usize = 36;
 
-/// Who mentions what, as far as it was worked out.
-pub(crate) struct Ledger {
+/// What decides how a state is renumbered: who mentions which versions and uids, as far as it was worked out.
+pub(crate) struct Renumbering {
     keys: Interner<Key>,
     sets: Interner<Mentions>,
     of_nodes: FxHashMap<u32, u32>,
@@ -42,11 +42,11 @@ pub(crate) struct Ledger {
     of_asks: FxHashMap<u32, u32>,
 }
 
-impl Ledger {
+impl Renumbering {
     pub(crate) fn new() -> Self {
         let mut sets = Interner::new();
         sets.id(Mentions::default());
-        Ledger {
+        Renumbering {
             keys: Interner::new(),
             sets,
             of_nodes: FxHashMap::default(),
@@ -117,7 +117,7 @@ impl World {
         }
         let parts = &self.parts;
         let known = self.memory.canonical.unions.entry((one, other));
-        *known.or_insert_with(|| super::lock(parts).ledger.union(one, other))
+        *known.or_insert_with(|| super::lock(parts).renumbering.union(one, other))
     }
 }
 
@@ -126,7 +126,7 @@ impl Parts {
         let network = self.networks.get(network).clone();
         network.late.iter().chain(&network.copies).fold(NONE, |all, message| {
             let more = self.mentions_of_message(*message);
-            self.ledger.union(all, more)
+            self.renumbering.union(all, more)
         })
     }
 
@@ -136,7 +136,7 @@ impl Parts {
         for state in self.services.states.get(services).values() {
             collect_uids(state, &mut mentions.uids);
         }
-        self.ledger.sets.id(mentions)
+        self.renumbering.sets.id(mentions)
     }
 
     fn mentions_of_host(&mut self, host: u32) -> u32 {
@@ -144,13 +144,13 @@ impl Parts {
         let mut all = self.mentions_of_backlog(host.unseen);
         for active in &host.active {
             let node = self.mentions_of_node(active.node);
-            all = self.ledger.union(all, node);
+            all = self.renumbering.union(all, node);
             for slot in &active.slots {
                 let message = self.mentions_of_message(slot.message);
-                all = self.ledger.union(all, message);
+                all = self.renumbering.union(all, message);
                 for answer in slot.replies.iter().chain(&slot.answer) {
                     let answer = self.mentions_of_answer(*answer);
-                    all = self.ledger.union(all, answer);
+                    all = self.renumbering.union(all, answer);
                 }
             }
         }
@@ -162,7 +162,7 @@ impl Parts {
         let mut mentions = Mentions::default();
         for (_, change) in self.views.backlogs.get(backlog).clone().all() {
             let change = self.views.changes.get(change);
-            let key = self.ledger.keys.id(change.key.clone());
+            let key = self.renumbering.keys.id(change.key.clone());
             mentions.versions.insert((key, change.version));
             for side in change.before.iter().chain(&change.after) {
                 collect_uids(side, &mut mentions.uids);
@@ -170,12 +170,12 @@ impl Parts {
                 mentions.versions.extend(version.map(|version| (key, version)));
             }
         }
-        self.ledger.sets.id(mentions)
+        self.renumbering.sets.id(mentions)
     }
 
     /// What a reconcile has learnt up to a point.
     fn mentions_of_node(&mut self, node: u32) -> u32 {
-        if let Some(known) = self.ledger.of_nodes.get(&node) {
+        if let Some(known) = self.renumbering.of_nodes.get(&node) {
             return *known;
         }
         let mut all = NONE;
@@ -183,10 +183,10 @@ impl Parts {
             all = self.mentions_of_node(before);
             for answer in answers {
                 let more = self.mentions_of_answer(answer);
-                all = self.ledger.union(all, more);
+                all = self.renumbering.union(all, more);
             }
         }
-        self.ledger.of_nodes.insert(node, all);
+        self.renumbering.of_nodes.insert(node, all);
         all
     }
 
@@ -198,27 +198,27 @@ impl Parts {
         let ask = self.mentions_of_ask(message.ask);
         let Some(uid) = &message.decided_on else { return ask };
         let decided = Mentions { uids: BTreeSet::from([uid.clone()]), ..Mentions::default() };
-        let decided = self.ledger.sets.id(decided);
-        self.ledger.union(ask, decided)
+        let decided = self.renumbering.sets.id(decided);
+        self.renumbering.union(ask, decided)
     }
 
     fn mentions_of_ask(&mut self, ask: u32) -> u32 {
-        if let Some(known) = self.ledger.of_asks.get(&ask) {
+        if let Some(known) = self.renumbering.of_asks.get(&ask) {
             return *known;
         }
         let mut mentions = Mentions::default();
         match &**self.asks.get(ask) {
-            Ask::Api { request, .. } => request_mentions(request, &mut self.ledger.keys, &mut mentions),
+            Ask::Api { request, .. } => request_mentions(request, &mut self.renumbering.keys, &mut mentions),
             Ask::Call { request, .. } => collect_uids(request, &mut mentions.uids),
             Ask::Now | Ask::Random { .. } => {}
         }
-        let id = self.ledger.sets.id(mentions);
-        self.ledger.of_asks.insert(ask, id);
+        let id = self.renumbering.sets.id(mentions);
+        self.renumbering.of_asks.insert(ask, id);
         id
     }
 
     fn mentions_of_answer(&mut self, answer: u32) -> u32 {
-        if let Some(known) = self.ledger.of_answers.get(&answer) {
+        if let Some(known) = self.renumbering.of_answers.get(&answer) {
             return *known;
         }
         let mut mentions = Mentions::default();
@@ -238,7 +238,7 @@ impl Parts {
                     let key = key_of_object(self.setup.cluster.types(), found);
                     match (key, object::resource_version(found).parse()) {
                         (Some(key), Ok(version)) => {
-                            mentions.versions.insert((self.ledger.keys.id(key), version));
+                            mentions.versions.insert((self.renumbering.keys.id(key), version));
                         }
                         _ => mentions.unknown = true,
                     }
@@ -247,14 +247,14 @@ impl Parts {
             Answer::Call(Ok(value)) => collect_uids(value, &mut mentions.uids),
             Answer::Call(Err(_)) | Answer::Now(_) | Answer::Random(_) => {}
         }
-        let id = self.ledger.sets.id(mentions);
-        self.ledger.of_answers.insert(answer, id);
+        let id = self.renumbering.sets.id(mentions);
+        self.renumbering.of_answers.insert(answer, id);
         id
     }
 
     fn canonical_cluster(&mut self, number: u32, mentions: u32) -> u32 {
         let cluster = self.database.cluster(number).clone();
-        let mentions = self.ledger.sets.get(mentions).clone();
+        let mentions = self.renumbering.sets.get(mentions).clone();
         if mentions.unknown {
             return number;
         }
@@ -265,7 +265,7 @@ impl Parts {
         let mut store = cluster.store().clone();
         let mut is_changed = false;
         for (key, history) in cluster.store().history() {
-            let in_hand = by_key.get(&self.ledger.keys.id(key.clone())).map_or(&[][..], Vec::as_slice);
+            let in_hand = by_key.get(&self.renumbering.keys.id(key.clone())).map_or(&[][..], Vec::as_slice);
             is_changed |= match history.object {
                 Some(live) => settle_live(&mut store, key, history, live, in_hand),
                 None => settle_gone(&mut store, key, history, in_hand, &mentions.uids, cluster.store()),
@@ -365,7 +365,7 @@ pub(super) fn visit_observed(value: &mut Value, visit: &mut impl FnMut(&mut i64)
 }
 
 /// Whether a generation stands in a value, as far as it is taken for one.
-fn tells_generation(value: &Value) -> bool {
+fn mentions_generation(value: &Value) -> bool {
     let mut observed = BTreeSet::new();
     collect_observed(value, &mut observed);
     !observed.is_empty()
@@ -399,7 +399,7 @@ fn request_mentions(request: &Request, keys: &mut Interner<Key>, mentions: &mut 
         let versions = versions.filter_map(|version| version.parse().ok());
         let key = keys.id(key);
         // A generation may be on its way, too: the object keeps its own as long as it is.
-        let unknown = request.body.as_ref().filter(|body| tells_generation(body)).map(|_| 0);
+        let unknown = request.body.as_ref().filter(|body| mentions_generation(body)).map(|_| 0);
         mentions.versions.extend(versions.chain(unknown).map(|version| (key, version)));
     }
 }

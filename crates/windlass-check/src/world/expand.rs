@@ -11,13 +11,13 @@ use crate::engine::Expansion;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Move {
     pub(crate) action: Action,
-    /// The number of the plan, as this worker counts those of the process or of nobody, and the place in it.
+    /// The number of the plan, as this worker counts those of processes or of the environment, and the index in it.
     plan: u32,
-    place: u16,
+    index: u16,
 }
 
-/// The process of a plan that is not of a process.
-const NOBODY: usize = usize::MAX;
+/// Stands for the process in a plan of the environment.
+const NO_PROCESS: usize = usize::MAX;
 
 impl World {
     /// Everything that can happen next, in a fixed order.
@@ -31,21 +31,21 @@ impl World {
             self.host_actions(state, process, &mut possible);
             let network = self.memory.known_network(state[NETWORK]);
             let now = (0..).zip(possible).filter(|(_, (_, condition))| condition.holds(network));
-            moves.extend(now.map(|(place, (action, _))| Move { action, plan, place }));
+            moves.extend(now.map(|(index, (action, _))| Move { action, plan, index }));
         }
         let mut actions = Vec::new();
         self.common_actions(state, &mut actions);
         let plan = common as u32;
-        moves.extend((0..).zip(actions).map(|(place, action)| Move { action, plan, place }));
+        moves.extend((0..).zip(actions).map(|(index, action)| Move { action, plan, index }));
     }
 
-    /// Where a move leads, and what is wrong with it.
+    /// Where a move leads, and its violation.
     pub(crate) fn make(&mut self, state: &Words, next: &Move) -> (Words, Option<u32>) {
-        let (mut after, wrong) = self.make_plainly(state, next);
+        let (mut after, violation) = self.make_plainly(state, next);
         if self.renumbers() {
             self.canonical(&mut after);
         }
-        (after, wrong)
+        (after, violation)
     }
 
     fn make_plainly(&mut self, state: &Words, next: &Move) -> (Words, Option<u32>) {
@@ -53,60 +53,60 @@ impl World {
         let plans = &self.memory.plans;
         let plan = match process {
             Some(_) => plans.known(next.plan),
-            None => plans.known_of_nobody(next.plan as usize),
+            None => plans.known_of_environment(next.plan as usize),
         };
-        let planned = plan[usize::from(next.place)];
+        let planned = plan[usize::from(next.index)];
         debug_assert_eq!(planned.kind(), next.action.kind(), "a move is made by the worker that planned it");
         let mut words = vec![0; self.width()];
         self.encode(state, &mut words);
-        self.follow(&mut words, process.unwrap_or(NOBODY), &planned);
-        (self.decode(&words), planned.wrong())
+        self.follow(&mut words, process.unwrap_or(NO_PROCESS), &planned);
+        (self.decode(&words), planned.violation())
     }
 
-    /// Adds all steps from a state; if `alone`, only the one that may go first, if there is one. Notes those with which
-    /// something is wrong, by their places.
+    /// Adds all steps from a state; if `ample_only`, only the ample one, if there is one. Notes the violating
+    /// ones, by their index.
     pub(crate) fn expand(
         &mut self,
-        alone: bool,
+        ample_only: bool,
         expansion: &mut Expansion<Move>,
         violations: &mut Vec<(usize, u32)>,
     ) {
         let common = self.plan_all(expansion.from());
-        if alone && let Some((process, place)) = self.first_alone(expansion.from()) {
-            let planned = self.memory.plans.known(expansion.from()[STORED_HOSTS + process])[place];
+        if ample_only && let Some((process, index)) = self.ample_step(expansion.from()) {
+            let planned = self.memory.plans.known(expansion.from()[STORED_HOSTS + process])[index];
             self.add(process, &planned, expansion, violations);
             return;
         }
         for process in 0..self.controllers() {
             let number = expansion.from()[STORED_HOSTS + process] as usize;
-            // Out of its place as long as it is followed: nothing asks for it meanwhile.
+            // Taken out while it is followed: nothing asks for it meanwhile.
             let Some(plan) = self.memory.plans.of_processes[number].take() else { continue };
             self.add_plan(process, &plan, expansion, violations);
             self.memory.plans.of_processes[number] = Some(plan);
         }
-        let Some(plan) = self.memory.plans.of_nobody_by_number[common].take() else { return };
+        let Some(plan) = self.memory.plans.of_environment_by_number[common].take() else { return };
         for planned in plan.iter() {
-            self.add(NOBODY, planned, expansion, violations);
+            self.add(NO_PROCESS, planned, expansion, violations);
         }
-        self.memory.plans.of_nobody_by_number[common] = Some(plan);
+        self.memory.plans.of_environment_by_number[common] = Some(plan);
     }
 
-    /// Sees to it that everything is planned. Returns the number of nobody's plan.
+    /// Sees to it that everything is planned. Returns the number of the environment's plan.
     pub(super) fn plan_all(&mut self, words: &[u32]) -> usize {
         self.network(words[STORED_NETWORK]);
         for process in 0..self.controllers() {
             self.plan(words, process);
         }
-        self.nobodys_plan(words)
+        self.environment_plan(words)
     }
 
-    /// The process and the place of a step that may go first.
-    pub(super) fn first_alone(&self, words: &[u32]) -> Option<(usize, usize)> {
+    /// The process and the index of an ample step.
+    pub(super) fn ample_step(&self, words: &[u32]) -> Option<(usize, usize)> {
         let network = self.memory.known_network(words[STORED_NETWORK]);
         (0..self.controllers()).find_map(|process| {
             let plan = self.memory.plans.known(words[STORED_HOSTS + process]);
-            let place = plan.iter().position(|planned| planned.condition.unpack().may_go_first(network))?;
-            Some((process, place))
+            let index = plan.iter().position(|planned| planned.condition.unpack().is_ample(network))?;
+            Some((process, index))
         })
     }
 
@@ -136,8 +136,8 @@ impl World {
         expansion: &mut Expansion<Move>,
         violations: &mut Vec<(usize, u32)>,
     ) {
-        if let Some(wrong) = planned.wrong() {
-            violations.push((expansion.len(), wrong));
+        if let Some(violation) = planned.violation() {
+            violations.push((expansion.len(), violation));
         }
         let words = expansion.add(planned.kind(), planned.is_fault());
         self.follow(words, process, planned);
@@ -154,7 +154,7 @@ impl World {
     /// Follows a step of a plan, and does what it has left open.
     #[inline]
     fn follow(&mut self, words: &mut [u32], process: usize, planned: &Planned) {
-        if process == NOBODY {
+        if process == NO_PROCESS {
             words[STORED_NETWORK] = planned.next;
         } else {
             words[STORED_HOSTS + process] = planned.next;

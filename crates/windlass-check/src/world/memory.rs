@@ -11,9 +11,9 @@ use super::parts::{Effect, MessageFacts};
 use super::plan::Plans;
 use super::seen_step::SeenStepMemory;
 use super::subsumption::FaultlessMemory;
-use super::symmetry::MirrorMemory;
+use super::symmetry::PermutationMemory;
 use super::{CLUSTER, ENVIRONMENT, HOSTS, Step, Words, World};
-use crate::action::Place;
+use crate::action::SlotIndex;
 use crate::fault::Budget;
 use crate::host::database::Collection;
 use crate::host::environment::{EnvOp, Environment};
@@ -44,17 +44,17 @@ pub(crate) struct Memory {
     pub(crate) plans: Plans,
     pub(crate) seen_steps: SeenStepMemory,
     pub(crate) canonical: CanonicalMemory,
-    pub(crate) mirrors: MirrorMemory,
+    pub(crate) permutations: PermutationMemory,
     pub(crate) faultless: FaultlessMemory,
 }
 
 /// The entry of a number, made when it is first asked for.
 fn entry<T>(table: &mut Vec<Option<T>>, number: u32, make: impl FnOnce() -> T) -> &T {
-    let place = number as usize;
-    if place >= table.len() {
-        table.resize_with((place + 1).next_power_of_two(), || None);
+    let index = number as usize;
+    if index >= table.len() {
+        table.resize_with((index + 1).next_power_of_two(), || None);
     }
-    table[place].get_or_insert_with(make)
+    table[index].get_or_insert_with(make)
 }
 
 impl Memory {
@@ -70,9 +70,10 @@ impl World {
         entry(&mut self.memory.menus, host, || Arc::new(super::lock(parts).menu(host)))
     }
 
-    pub(crate) fn menu_slot(&mut self, step: &Step, place: Place) -> &MenuSlot {
-        let menu = self.menu(step.state[HOSTS + place.process()]);
-        let found = menu.slots.iter().find(|slot| (slot.active, slot.slot) == (place.active, place.slot));
+    pub(crate) fn menu_slot(&mut self, step: &Step, slot: SlotIndex) -> &MenuSlot {
+        let menu = self.menu(step.state[HOSTS + slot.process()]);
+        let found =
+            menu.slots.iter().find(|waiting| (waiting.active, waiting.slot) == (slot.active, slot.slot));
         found.expect("an action is about an ask that waits")
     }
 
@@ -154,7 +155,7 @@ impl World {
         let word = &mut step.state[HOSTS + controller];
         let done = super::lock(&self.parts).host_op(*word, controller, op);
         *word = done.host;
-        step.wrong = step.wrong.or(done.wrong);
+        step.violation = step.violation.or(done.violation);
         if let Some(ending) = done.ending {
             step.ending = Some(ending);
             if ending.done && self.clock_limit > 0 {

@@ -5,9 +5,9 @@ use windlass::Shortcut;
 /// What a controller's state offers.
 #[derive(Debug)]
 pub(crate) struct Menu {
-    /// Jobs that the watch can tell of.
+    /// Jobs that the watch can notify of.
     pub(crate) fresh: Vec<u32>,
-    /// Jobs that it can tell of again.
+    /// Jobs whose notification it can repeat.
     pub(crate) again: Vec<u32>,
     /// Jobs whose timers can go off.
     pub(crate) timers: Vec<u32>,

@@ -5,13 +5,13 @@
 
 mod actions;
 mod canonical;
-mod exchange;
 mod expand;
 mod memory;
 mod menu;
 mod ops;
 mod parts;
 mod perform;
+mod permutation;
 mod plan;
 mod recent;
 mod reduce;
@@ -27,18 +27,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(crate) use expand::Move;
 pub(crate) use menu::MenuSlot;
-pub(crate) use ops::{HostOp, NetworkOp, Wrong};
+pub(crate) use ops::{HostOp, NetworkOp, StepViolation};
 pub(crate) use parts::{Parts, Setup};
 pub(crate) use seen_step::SeenStep;
-pub(crate) use symmetry::Unlike;
+pub(crate) use symmetry::Asymmetry;
 pub(crate) use views::NOTHING_UNSEEN;
 
 use crate::fault::Budget;
 pub(crate) use crate::host::environment::EnvOp;
-use exchange::Exchange;
 use memory::Memory;
+use permutation::Permutation;
 
-/// The places of the parts in a state.
+/// The index of each part in a state.
 pub(crate) const CLUSTER: usize = 0;
 pub(crate) const NETWORK: usize = 1;
 pub(crate) const ENVIRONMENT: usize = 2;
@@ -69,11 +69,11 @@ pub(crate) struct World {
     deferred: Option<plan::Deferred>,
     /// Whether states are renumbered after every step.
     renumbers: bool,
-    /// Whether anything can go wrong of which states could have more or less left.
+    /// Whether there are faults of which states could have more or less left.
     has_faults: bool,
     initial: Words,
-    /// The ways in which names and processes can change places.
-    exchanges: Arc<[Exchange]>,
+    /// The permutations of names and processes.
+    permutations: Arc<[Permutation]>,
 }
 
 /// A step of the world under way.
@@ -87,7 +87,7 @@ pub(crate) struct Step {
     /// A reconcile that came to its end.
     pub(crate) ending: Option<ops::Ending>,
     /// Something that must never happen.
-    pub(crate) wrong: Option<u32>,
+    pub(crate) violation: Option<u32>,
 }
 
 impl World {
@@ -117,7 +117,7 @@ impl World {
             deferred: None,
             renumbers,
             has_faults,
-            exchanges: parts.mirrors.exchanges.as_slice().into(),
+            permutations: parts.permutations.all.as_slice().into(),
             initial,
             parts: Arc::new(Mutex::new(parts)),
             plans: Arc::new(Mutex::new(plan::SharedPlans::new())),
@@ -126,7 +126,7 @@ impl World {
     }
 
     /// The same world with no parts known yet.
-    pub(crate) fn afresh(&self) -> Self {
+    pub(crate) fn fresh_copy(&self) -> Self {
         World::new(self.parts().setup.clone())
     }
 
@@ -174,9 +174,9 @@ impl World {
         self.script_lengths.clone()
     }
 
-    /// In how many ways names and processes can change places.
-    pub(crate) fn exchanges(&self) -> usize {
-        self.exchanges.len()
+    /// The number of permutations of names and processes.
+    pub(crate) fn permutations(&self) -> usize {
+        self.permutations.len()
     }
 }
 
@@ -196,7 +196,7 @@ impl Clone for World {
             renumbers: self.renumbers,
             has_faults: self.has_faults,
             initial: self.initial,
-            exchanges: self.exchanges.clone(),
+            permutations: self.permutations.clone(),
         }
     }
 }

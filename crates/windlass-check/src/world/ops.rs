@@ -2,27 +2,27 @@
 
 use windlass::Bug;
 
-use crate::action::Place;
+use crate::action::SlotIndex;
 
 /// A change of a controller's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum HostOp {
-    /// The watch tells of a job.
+    /// The watch notifies of a job.
     Notify(u32),
-    /// The watch tells of it again.
+    /// The watch repeats the notification.
     NotifyAgain(u32),
     /// A timer goes off.
     Timer(u32),
-    /// There is news about a set of jobs.
+    /// A change concerns a set of jobs.
     Mark(u32),
     /// The next job of the queue is started.
     Start,
     /// A write was delivered; its answer is on its way.
-    Answered { place: Place, answer: u32 },
+    Answered { slot: SlotIndex, answer: u32 },
     /// An answer arrives.
-    Receive { place: Place, answer: u32 },
+    Receive { slot: SlotIndex, answer: u32 },
     /// One of the answers on their way arrives.
-    Reply { place: Place, reply: u8 },
+    Reply { slot: SlotIndex, reply: u8 },
     /// All that is local is forgotten, and the watch begins with a list of jobs.
     Crash { unseen: u32, listed: u32 },
     /// The watch begins again with a list of jobs.
@@ -42,8 +42,8 @@ pub(crate) struct HostStep {
     pub(crate) host: u32,
     /// A reconcile that has come to its end.
     pub(crate) ending: Option<Ending>,
-    /// A mistake that showed.
-    pub(crate) wrong: Option<u32>,
+    /// A violation that the step shows.
+    pub(crate) violation: Option<u32>,
 }
 
 /// The end of a reconcile.
@@ -61,7 +61,7 @@ pub(crate) struct Ending {
 pub(crate) enum NetworkOp {
     /// A message stays behind.
     AddLate(u32),
-    /// A message that stayed behind arrives, by its place.
+    /// A message that stayed behind arrives, by its index.
     TakeLate(usize),
     /// A message may arrive again.
     AddCopy(u32),
@@ -75,10 +75,10 @@ pub(crate) enum NetworkOp {
     DropDead(u32),
 }
 
-/// Something that must never happen.
+/// A step that must never happen.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Wrong {
-    /// The controller's code is wrong in itself.
+pub(crate) enum StepViolation {
+    /// The controller's code has a bug.
     Code(Bug),
     /// A write hit another object than the one that was decided on.
     AnotherObject { controller: String, request: String },

@@ -6,15 +6,15 @@ use rustc_hash::FxHashMap;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use windlass::{Answer, Ask, CallError, Controller, Detail, RandomBytes, Shortcut, Trigger, Verdict};
+use windlass::{Answer, Ask, CallError, Controller, Detail, RandomBytes, ReconcileResult, Shortcut, Trigger};
 use windlass_model::{Change, Cluster, Key, Reason, Response, Status, Store, Timestamp, Verb, object};
 
-use super::canonical::Ledger;
+use super::canonical::Renumbering;
 use super::menu::{Menu, MenuSlot};
-use super::ops::{Ending, HostOp, HostStep, NetworkOp, Wrong};
-use super::symmetry::Mirrors;
+use super::ops::{Ending, HostOp, HostStep, NetworkOp, StepViolation};
+use super::symmetry::Permutations;
 use super::views::Views;
-use crate::action::Place;
+use crate::action::SlotIndex;
 use crate::fault::Faults;
 use crate::host::client::ClientEvent;
 use crate::host::controller::{Active, Host, Slot, insert, remove};
@@ -111,15 +111,15 @@ pub(crate) struct Parts {
     host_steps: FxHashMap<(u32, usize, HostOp), HostStep>,
     pub(crate) networks: Interner<Network>,
     pub(crate) environments: Interner<Environment>,
-    pub(crate) violations: Interner<Wrong>,
+    pub(crate) violations: Interner<StepViolation>,
     /// What the clients' scripts do, as numbers of asks; `None` where they wait.
     pub(crate) scripts: Vec<Vec<Option<u32>>>,
     /// Where in a reconcile crashes struck: the state, and the request that was under way.
     pub(crate) crash_points: BTreeSet<String>,
     /// By script and event: the last refusal, as long as the event has never succeeded; `None` once it has.
     pub(crate) refused_events: BTreeMap<(usize, usize), Option<String>>,
-    pub(crate) ledger: Ledger,
-    pub(crate) mirrors: Mirrors,
+    pub(crate) renumbering: Renumbering,
+    pub(crate) permutations: Permutations,
     pub(crate) views: Views,
     now: Timestamp,
 }
@@ -155,8 +155,8 @@ impl Parts {
             scripts,
             crash_points: BTreeSet::new(),
             refused_events: BTreeMap::new(),
-            ledger: Ledger::new(),
-            mirrors: Mirrors::default(),
+            renumbering: Renumbering::new(),
+            permutations: Permutations::default(),
             views: Views::new(&setup.processes),
             now: setup.cluster.now(),
             setup,
@@ -193,8 +193,8 @@ impl Parts {
                 slots.push(self.menu_slot(active as u8, number as u8, slot));
             }
         }
-        // Where news is still to come, telling old news first and new news later is the same as the
-        // other way round.
+        // While a change is still to be delivered, repeating an old notification first and delivering the new one
+        // later is the same as the other way round.
         let again = host.observed.iter().filter(|job| !host.queue.contains(job) && !host.fresh.contains(job));
         Menu {
             fresh: host.fresh.clone(),
@@ -242,7 +242,7 @@ impl Parts {
 
     /// What a request does to a cluster, for the first time.
     pub(crate) fn effect(&mut self, cluster: u32, ask: u32) -> Effect {
-        if !self.mirrors.exchanges.is_empty() {
+        if !self.permutations.all.is_empty() {
             self.compare_effects(cluster, ask);
         }
         self.effect_of(cluster, ask)
@@ -314,7 +314,7 @@ impl Parts {
         triggers.into_iter().map(|trigger| self.jobs.id(job(trigger))).collect()
     }
 
-    /// What a controller that starts to watch is told: everything that concerns it.
+    /// The jobs of a controller that starts to watch: one for everything that concerns it.
     pub(crate) fn relist(&mut self, cluster: u32, process: usize) -> u32 {
         let cluster = self.database.cluster(cluster).clone();
         let mut jobs = Vec::new();
@@ -336,12 +336,12 @@ impl Parts {
 
     fn do_host_op(&mut self, host: u32, process: usize, op: HostOp) -> HostStep {
         let mut host = (**self.hosts.get(host)).clone();
-        let (mut ending, mut wrong) = (None, None);
+        let (mut ending, mut violation) = (None, None);
         match op {
             HostOp::Notify(job) => {
                 remove(&mut host.fresh, job);
                 if self.setup.faults.duplicates {
-                    self.may_tell_again(&mut host, job);
+                    self.may_notify_again(&mut host, job);
                 }
                 self.enqueue(&mut host, job);
             }
@@ -355,24 +355,24 @@ impl Parts {
             }
             HostOp::Commit { changes, is_cut } => self.commit(&mut host, process, changes, is_cut),
             HostOp::Advance { kind } => self.advance(&mut host, process, kind),
-            HostOp::Start => (ending, wrong) = self.start(&mut host, process),
-            HostOp::Answered { place, answer } => {
+            HostOp::Start => (ending, violation) = self.start(&mut host, process),
+            HostOp::Answered { slot, answer } => {
                 // The version in an answer brings caches up to date when it arrives.
                 let answer =
-                    if self.setup.faults.can_lag() { answer } else { self.detail(&host, place, answer) };
-                let slot = &mut host.active[usize::from(place.active)].slots[usize::from(place.slot)];
-                slot.delivered = true;
-                insert(&mut slot.replies, answer);
+                    if self.setup.faults.can_lag() { answer } else { self.detail(&host, slot, answer) };
+                let waiting = &mut host.active[usize::from(slot.active)].slots[usize::from(slot.slot)];
+                waiting.delivered = true;
+                insert(&mut waiting.replies, answer);
             }
-            HostOp::Receive { place, answer } => {
-                (ending, wrong) =
-                    self.receive(&mut host, process, place.active.into(), place.slot.into(), answer);
+            HostOp::Receive { slot, answer } => {
+                (ending, violation) =
+                    self.receive(&mut host, process, slot.active.into(), slot.slot.into(), answer);
             }
-            HostOp::Reply { place, reply } => {
-                let slot = &host.active[usize::from(place.active)].slots[usize::from(place.slot)];
-                let answer = slot.replies[usize::from(reply)];
-                (ending, wrong) =
-                    self.receive(&mut host, process, place.active.into(), place.slot.into(), answer);
+            HostOp::Reply { slot, reply } => {
+                let waiting = &host.active[usize::from(slot.active)].slots[usize::from(slot.slot)];
+                let answer = waiting.replies[usize::from(reply)];
+                (ending, violation) =
+                    self.receive(&mut host, process, slot.active.into(), slot.slot.into(), answer);
             }
             HostOp::Crash { unseen, listed } => {
                 self.note_crash(&host);
@@ -392,7 +392,11 @@ impl Parts {
             }
             HostOp::ClockJump { forward } => host.skew += if forward { 1 } else { -1 },
         }
-        HostStep { host: self.hosts.id(host), ending, wrong: wrong.map(|wrong| self.violations.id(wrong)) }
+        HostStep {
+            host: self.hosts.id(host),
+            ending,
+            violation: violation.map(|found| self.violations.id(found)),
+        }
     }
 
     /// Jobs of one parent are done as one, which may make the parent if any of them may.
@@ -400,13 +404,13 @@ impl Parts {
         let (plain, making) = (self.job_with(job, false), self.job_with(job, true));
         match host.queue.iter().position(|known| [plain, making].contains(known)) {
             None => host.queue.push(job),
-            Some(place) if job == making => host.queue[place] = job,
+            Some(index) if job == making => host.queue[index] = job,
             Some(_) => {}
         }
     }
 
-    /// What is told again for a parent that may be made is also told for one that is there.
-    fn may_tell_again(&mut self, host: &mut Host, job: u32) {
+    /// A repeated notification for a parent that may be made is also one for a parent that is there.
+    fn may_notify_again(&mut self, host: &mut Host, job: u32) {
         let (plain, making) = (self.job_with(job, false), self.job_with(job, true));
         if host.observed.contains(&making) {
             return;
@@ -434,9 +438,9 @@ impl Parts {
         }
     }
 
-    fn start(&mut self, host: &mut Host, process: usize) -> (Option<Ending>, Option<Wrong>) {
-        let place = host.first_to_start(self.setup.workers).expect("only a controller that can start does");
-        let job = host.queue.remove(place);
+    fn start(&mut self, host: &mut Host, process: usize) -> (Option<Ending>, Option<StepViolation>) {
+        let index = host.first_to_start(self.setup.workers).expect("only a controller that can start does");
+        let job = host.queue.remove(index);
         let description = self.jobs.get(job).clone();
         let node = self.steps.start(&description, &mut self.asks, &self.answers);
         self.enter(host, process, job, node)
@@ -449,17 +453,21 @@ impl Parts {
         process: usize,
         job: u32,
         mut node: u32,
-    ) -> (Option<Ending>, Option<Wrong>) {
+    ) -> (Option<Ending>, Option<StepViolation>) {
         loop {
             match self.steps.node(node).next.clone() {
-                NodeNext::Bug(bug) => return (None, Some(Wrong::Code((*bug).clone()))),
+                NodeNext::Bug(bug) => return (None, Some(StepViolation::Code((*bug).clone()))),
                 NodeNext::End(ended) => {
-                    if is_tried_again(&ended.verdict) {
+                    if is_tried_again(&ended.result) {
                         // That it is time makes no parent.
                         insert(&mut host.timers, self.job_with(job, false));
                     }
                     return (
-                        Some(Ending { job, node, done: matches!(ended.verdict, Verdict::Done { .. }) }),
+                        Some(Ending {
+                            job,
+                            node,
+                            done: matches!(ended.result, ReconcileResult::Done { .. }),
+                        }),
                         None,
                     );
                 }
@@ -504,7 +512,7 @@ impl Parts {
         active: usize,
         slot: usize,
         answer: u32,
-    ) -> (Option<Ending>, Option<Wrong>) {
+    ) -> (Option<Ending>, Option<StepViolation>) {
         let ask = self.messages.get(host.active[active].slots[slot].message).ask;
         self.see_own_write(host, process, ask, answer);
         let answer = self.detail_of(ask, answer);
@@ -522,9 +530,9 @@ impl Parts {
     }
 
     /// What is looked at of the answer to a request of a reconcile.
-    fn detail(&mut self, host: &Host, place: Place, answer: u32) -> u32 {
-        let slot = &host.active[usize::from(place.active)].slots[usize::from(place.slot)];
-        self.detail_of(self.messages.get(slot.message).ask, answer)
+    fn detail(&mut self, host: &Host, slot: SlotIndex, answer: u32) -> u32 {
+        let waiting = &host.active[usize::from(slot.active)].slots[usize::from(slot.slot)];
+        self.detail_of(self.messages.get(waiting.message).ask, answer)
     }
 
     fn detail_of(&mut self, ask: u32, answer: u32) -> u32 {
@@ -574,11 +582,11 @@ impl Parts {
 
     /// One of the values that can be drawn at a point of a reconcile. They differ from those of earlier draws of the
     /// same reconcile; another reconcile may draw the same or others.
-    pub(crate) fn drawn_answer(&mut self, host: u32, place: Place, value: u8) -> u32 {
+    pub(crate) fn drawn_answer(&mut self, host: u32, slot: SlotIndex, value: u8) -> u32 {
         let host = self.hosts.get(host);
-        let node = host.active[usize::from(place.active)].node;
+        let node = host.active[usize::from(slot.active)].node;
         let is_draw = |answer: &u32| matches!(&**self.answers.get(*answer), Answer::Random(_));
-        let mut earlier = usize::from(place.slot);
+        let mut earlier = usize::from(slot.slot);
         let mut at = self.steps.before(node);
         while let Some((before, answers)) = at {
             earlier += answers.iter().filter(|answer| is_draw(answer)).count();
@@ -640,7 +648,7 @@ impl Parts {
         }
         let controller = self.setup.processes[message.sender].name().to_owned();
         let request = crate::show::request(request);
-        Some(self.violations.id(Wrong::AnotherObject { controller, request }))
+        Some(self.violations.id(StepViolation::AnotherObject { controller, request }))
     }
 
     /// Bytes that all of this takes, about: what is counted is what there is most of.
@@ -670,20 +678,22 @@ fn acts_on_what_it_saw(request: &windlass_model::Request) -> bool {
 }
 
 /// Whether a reconcile that ends like this is started again without anything having changed.
-fn is_tried_again(verdict: &Verdict) -> bool {
-    match verdict {
-        Verdict::Gone | Verdict::Idle | Verdict::Terminal { .. } => false,
-        Verdict::Done { requeue_after } => requeue_after.is_some(),
-        Verdict::Requeue { .. } | Verdict::Conflict { .. } | Verdict::Failed { .. } => true,
+fn is_tried_again(result: &ReconcileResult) -> bool {
+    match result {
+        ReconcileResult::Gone | ReconcileResult::Idle | ReconcileResult::Terminal { .. } => false,
+        ReconcileResult::Done { requeue_after } => requeue_after.is_some(),
+        ReconcileResult::Requeue { .. }
+        | ReconcileResult::Conflict { .. }
+        | ReconcileResult::Failed { .. } => true,
     }
 }
 
-/// What is wrong in a step, in words.
-impl std::fmt::Display for Wrong {
+/// The violation in words.
+impl std::fmt::Display for StepViolation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Wrong::Code(bug) => bug.fmt(f),
-            Wrong::AnotherObject { controller, request } => write!(
+            StepViolation::Code(bug) => bug.fmt(f),
+            StepViolation::AnotherObject { controller, request } => write!(
                 f,
                 "controller `{controller}` changes another object than the one it decided on: its `{request}` hits one of the \
                  same name with another uid. Give the uid, or the resource version, that was read along"

@@ -3,15 +3,15 @@
 use windlass::{Ask, Shortcut};
 
 use super::{CLUSTER, EnvOp, HOSTS, HostOp, MenuSlot, NETWORK, NetworkOp, Step, Words, World};
-use crate::action::{Action, Place};
+use crate::action::{Action, SlotIndex};
 
-/// The marks of a change that concerns nobody.
+/// The marks of a change that concerns no process.
 const NO_MARKS: u32 = 0;
 
 impl World {
     /// Performs an action.
     pub(crate) fn perform(&mut self, state: &Words, action: Action) -> Step {
-        let mut step = Step { state: *state, answer: None, met: None, ending: None, wrong: None };
+        let mut step = Step { state: *state, answer: None, met: None, ending: None, violation: None };
         match action {
             Action::Client { script } => self.client_event(&mut step, script.into()),
             Action::Notify { controller, job } => {
@@ -24,21 +24,21 @@ impl World {
                 self.host_op(&mut step, controller.into(), HostOp::Timer(job))
             }
             Action::Start { controller } => self.host_op(&mut step, controller.into(), HostOp::Start),
-            Action::Deliver { place, .. } => self.deliver_first(&mut step, place),
-            Action::DeliverAgain { place } => {
-                let message = self.menu_slot(&step, place).message;
+            Action::Deliver { slot, .. } => self.deliver_first(&mut step, slot),
+            Action::DeliverAgain { slot } => {
+                let message = self.menu_slot(&step, slot).message;
                 self.use_copy(&mut step, message);
-                self.deliver(&mut step, place);
+                self.deliver(&mut step, slot);
             }
-            Action::Draw { place, value } => {
-                let host = state[HOSTS + place.process()];
-                let answer = self.parts().drawn_answer(host, place, value);
+            Action::Draw { slot, value } => {
+                let host = state[HOSTS + slot.process()];
+                let answer = self.parts().drawn_answer(host, slot, value);
                 step.answer = Some(answer);
-                self.host_op(&mut step, place.process(), HostOp::Receive { place, answer });
+                self.host_op(&mut step, slot.process(), HostOp::Receive { slot, answer });
             }
-            Action::Reply { place, reply } => {
-                self.abandon(&mut step, place);
-                self.host_op(&mut step, place.process(), HostOp::Reply { place, reply });
+            Action::Reply { slot, reply } => {
+                self.abandon(&mut step, slot);
+                self.host_op(&mut step, slot.process(), HostOp::Reply { slot, reply });
             }
             Action::Late { index } => self.deliver_late(&mut step, index.into()),
             Action::Duplicate { index } => self.duplicate(&mut step, index.into()),
@@ -49,12 +49,12 @@ impl World {
             Action::Crash { controller, position } => {
                 self.crash(&mut step, controller.into(), position.into())
             }
-            Action::LoseRequest { place } => self.lose_request(&mut step, place),
-            Action::LoseReply { place } => self.lose_reply(&mut step, place),
-            Action::Error { place } => self.answer_with_error(&mut step, place),
+            Action::LoseRequest { slot } => self.lose_request(&mut step, slot),
+            Action::LoseReply { slot } => self.lose_reply(&mut step, slot),
+            Action::Error { slot } => self.answer_with_error(&mut step, slot),
             Action::Cut { controller, peer } => self.cut(&mut step, controller.into(), peer.into()),
             Action::Heal { controller, peer } => self.heal(&mut step, controller.into(), peer.into()),
-            Action::Timeout { place } => self.time_out_in_partition(&mut step, place),
+            Action::Timeout { slot } => self.time_out_in_partition(&mut step, slot),
             Action::Advance { controller, kind } => {
                 self.host_op(&mut step, controller.into(), HostOp::Advance { kind })
             }
@@ -79,29 +79,29 @@ impl World {
         }
     }
 
-    fn deliver_first(&mut self, step: &mut Step, place: Place) {
-        let slot = *self.menu_slot(step, place);
-        if self.deliver(step, place) && slot.effect {
-            self.keep_awaited_copy(step, slot.message);
+    fn deliver_first(&mut self, step: &mut Step, slot: SlotIndex) {
+        let waiting = *self.menu_slot(step, slot);
+        if self.deliver(step, slot) && waiting.effect {
+            self.keep_awaited_copy(step, waiting.message);
         }
     }
 
     /// An ask reaches its destination; says whether it got there at all. The answer to a read is received in
     /// the same step: whether a controller waits for its answer or for the delivery of what it asks next
     /// makes no difference to anybody, and a crash in between loses nothing but the read.
-    fn deliver(&mut self, step: &mut Step, place: Place) -> bool {
-        let slot = *self.menu_slot(step, place);
-        if let Some((view, answer)) = self.cached_answer(&step.state, place.process(), &slot) {
-            step.met = Some((view, slot.ask));
+    fn deliver(&mut self, step: &mut Step, slot: SlotIndex) -> bool {
+        let waiting = *self.menu_slot(step, slot);
+        if let Some((view, answer)) = self.cached_answer(&step.state, slot.process(), &waiting) {
+            step.met = Some((view, waiting.ask));
             step.answer = Some(answer);
-            self.host_op(step, place.process(), HostOp::Receive { place, answer });
+            self.host_op(step, slot.process(), HostOp::Receive { slot, answer });
             return false;
         }
-        self.execute(step, slot.message);
+        self.execute(step, waiting.message);
         let Some(answer) = step.answer else { return true };
         let received =
-            if slot.effect { HostOp::Answered { place, answer } } else { HostOp::Receive { place, answer } };
-        self.host_op(step, place.process(), received);
+            if waiting.effect { HostOp::Answered { slot, answer } } else { HostOp::Receive { slot, answer } };
+        self.host_op(step, slot.process(), received);
         true
     }
 
@@ -136,7 +136,7 @@ impl World {
             return;
         }
         if facts.decided {
-            step.wrong = step.wrong.or(self.hits_another_object(&step.state, message));
+            step.violation = step.violation.or(self.hits_another_object(&step.state, message));
         }
         self.meet_database(step, facts.ask);
     }
@@ -186,10 +186,10 @@ impl World {
     }
 
     /// The answer that is on its way.
-    pub(crate) fn reply_answer(&mut self, state: &Words, place: Place, reply: u8) -> Option<u32> {
+    pub(crate) fn reply_answer(&mut self, state: &Words, slot: SlotIndex, reply: u8) -> Option<u32> {
         let parts = self.parts();
-        let host = parts.hosts.get(state[HOSTS + place.process()]);
-        let slot = &host.active[usize::from(place.active)].slots[usize::from(place.slot)];
-        slot.replies.get(usize::from(reply)).copied()
+        let host = parts.hosts.get(state[HOSTS + slot.process()]);
+        let waiting = &host.active[usize::from(slot.active)].slots[usize::from(slot.slot)];
+        waiting.replies.get(usize::from(reply)).copied()
     }
 }

@@ -20,7 +20,8 @@ use crate::action::Action;
 pub(super) const NOTHING: Open = Open(0);
 
 pub(super) type Plan = Arc<[Planned]>;
-/// What a plan that is not of a process is for: the network; the cluster and the environment.
+/// The key of a plan of the environment (clients, the network, the cluster's own controllers): the network; the cluster
+/// and the environment's state.
 type Surroundings = (u32, u64);
 
 /// The plans of all workers.
@@ -28,7 +29,7 @@ pub(crate) struct SharedPlans {
     pub(super) situations: Situations,
     /// By the number of the situation.
     of_processes: Vec<Option<Plan>>,
-    of_nobody: FxHashMap<Surroundings, Plan>,
+    of_environment: FxHashMap<Surroundings, Plan>,
     numbers: FxHashMap<Arc<Operations>, u32>,
     operations: Vec<Arc<Operations>>,
     /// How many steps are planned.
@@ -41,8 +42,8 @@ pub(crate) struct Plans {
     pub(super) situations: Vec<Situation>,
     pub(super) situation_numbers: Recent<Situation>,
     pub(super) of_processes: Vec<Option<Plan>>,
-    of_nobody: FxHashMap<Surroundings, u32>,
-    pub(super) of_nobody_by_number: Vec<Option<Plan>>,
+    of_environment: FxHashMap<Surroundings, u32>,
+    pub(super) of_environment_by_number: Vec<Option<Plan>>,
     operations: Vec<Arc<Operations>>,
     /// What open operations have made of networks and situations, and the same of networks as far as it was lately.
     networks_after: FxHashMap<(u32, Open), u32>,
@@ -57,9 +58,9 @@ impl Plans {
         plan.expect("it was asked for")
     }
 
-    /// A plan of nobody that was asked for before.
-    pub(super) fn known_of_nobody(&self, number: usize) -> &Plan {
-        self.of_nobody_by_number[number].as_ref().expect("it was asked for")
+    /// A plan of the environment that was asked for before.
+    pub(super) fn known_of_environment(&self, number: usize) -> &Plan {
+        self.of_environment_by_number[number].as_ref().expect("it was asked for")
     }
 }
 
@@ -68,11 +69,11 @@ impl Plans {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Planned {
     pub(super) condition: PackedCondition,
-    /// The situation of the process afterwards, or the network if it is nobody's plan.
+    /// The situation of the process afterwards, or the network in a plan of the environment.
     pub(super) next: u32,
     /// What remains to be done to all else.
     pub(super) open: Open,
-    /// The kind of the action, whether it is a fault, and the number of what is wrong with it, plus one.
+    /// The kind of the action, whether it is a fault, and the number of its violation, plus one.
     traits: u32,
 }
 
@@ -85,8 +86,8 @@ impl Planned {
         self.traits & 0x80 != 0
     }
 
-    /// What is wrong with it.
-    pub(super) fn wrong(&self) -> Option<u32> {
+    /// The number of its violation.
+    pub(super) fn violation(&self) -> Option<u32> {
         (self.traits >> 8).checked_sub(1)
     }
 }
@@ -97,10 +98,10 @@ struct Outcome {
     condition: Condition,
     next: Next,
     open: Operations,
-    wrong: Option<u32>,
+    violation: Option<u32>,
 }
 
-/// What a step leads to: the situation of the process, or the network if it is nobody's.
+/// What a step leads to: the situation of the process, or the network if it is of the environment.
 enum Next {
     Situation(Situation),
     Network(u32),
@@ -137,7 +138,7 @@ struct Operations {
 /// What a step that is being planned leaves open.
 #[derive(Default)]
 pub(crate) struct Deferred {
-    /// The process whose plan it is; `None` if it is nobody's.
+    /// The process whose plan it is; `None` if it is the environment's.
     pub(crate) process: Option<usize>,
     pub(crate) network_ops: Vec<NetworkOp>,
     pub(crate) host_ops: Vec<(u8, HostOp)>,
@@ -149,7 +150,7 @@ impl SharedPlans {
         SharedPlans {
             situations: Situations::default(),
             of_processes: Vec::new(),
-            of_nobody: FxHashMap::default(),
+            of_environment: FxHashMap::default(),
             numbers: FxHashMap::from_iter([(nothing.clone(), 0)]),
             operations: vec![nothing],
             steps: 0,
@@ -158,7 +159,7 @@ impl SharedPlans {
 
     /// Bytes that all of this takes, about.
     pub(crate) fn bytes(&self) -> usize {
-        let plans = self.of_processes.len() + self.of_nobody.len();
+        let plans = self.of_processes.len() + self.of_environment.len();
         self.steps * size_of::<Planned>() + plans * 64 + self.situations.len() * 64
     }
 
@@ -174,7 +175,7 @@ impl SharedPlans {
             open: self.open(outcome.open),
             traits: outcome.action.kind() as u32
                 | u32::from(outcome.action.fault().is_some()) << 7
-                | outcome.wrong.map_or(0, |wrong| (wrong + 1) << 8),
+                | outcome.violation.map_or(0, |violation| (violation + 1) << 8),
         });
         planned.collect()
     }
@@ -231,14 +232,14 @@ impl World {
         set(&mut self.memory.plans.of_processes, number, plan);
     }
 
-    /// The number, as this worker counts them, of the plan that is not of a process.
-    pub(super) fn nobodys_plan(&mut self, words: &[u32]) -> usize {
+    /// The number, as this worker counts them, of the plan of the environment.
+    pub(super) fn environment_plan(&mut self, words: &[u32]) -> usize {
         let Situation { cluster, environment, .. } = self.situation(words[STORED_HOSTS]);
         let surroundings = (words[STORED_NETWORK], u64::from(cluster) << 32 | u64::from(environment));
-        if let Some(number) = self.memory.plans.of_nobody.get(&surroundings) {
+        if let Some(number) = self.memory.plans.of_environment.get(&surroundings) {
             return *number as usize;
         }
-        let known = lock(&self.plans).of_nobody.get(&surroundings).cloned();
+        let known = lock(&self.plans).of_environment.get(&surroundings).cloned();
         let plan = known.unwrap_or_else(|| {
             let state = self.decode(words);
             let mut actions = Vec::new();
@@ -249,12 +250,12 @@ impl World {
                 .collect();
             let mut plans = lock(&self.plans);
             let plan = plans.plan(outcomes);
-            plans.of_nobody.insert(surroundings, plan.clone());
+            plans.of_environment.insert(surroundings, plan.clone());
             plan
         });
-        let number = self.memory.plans.of_nobody_by_number.len();
-        self.memory.plans.of_nobody_by_number.push(Some(plan));
-        self.memory.plans.of_nobody.insert(surroundings, number as u32);
+        let number = self.memory.plans.of_environment_by_number.len();
+        self.memory.plans.of_environment_by_number.push(Some(plan));
+        self.memory.plans.of_environment.insert(surroundings, number as u32);
         number
     }
 
@@ -273,14 +274,14 @@ impl World {
             None => Next::Network(step.state[NETWORK]),
         };
         let others = self.width() - STORED_HOSTS > usize::from(process.is_some());
-        let surroundings = [CLUSTER, ENVIRONMENT].map(|place| step.state[place]);
-        let changed = surroundings != [CLUSTER, ENVIRONMENT].map(|place| state[place]);
+        let surroundings = [CLUSTER, ENVIRONMENT].map(|part| step.state[part]);
+        let changed = surroundings != [CLUSTER, ENVIRONMENT].map(|part| state[part]);
         let open = Operations {
             network: deferred.network_ops,
             surroundings: (others && changed).then_some(surroundings.into()),
             hosts: deferred.host_ops,
         };
-        Outcome { action, condition, next, open, wrong: step.wrong }
+        Outcome { action, condition, next, open, violation: step.violation }
     }
 
     fn operations(&mut self, open: Open) -> &Arc<Operations> {

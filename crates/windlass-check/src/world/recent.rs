@@ -4,7 +4,7 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::FxHasher;
 
-/// Numbers by what they were asked for. What was asked for last takes the place of others.
+/// Numbers by what they were asked for. What was asked for last replaces others.
 pub(crate) struct Recent<K> {
     /// The number plus one; 0 if there is none yet.
     slots: Vec<(K, u32)>,

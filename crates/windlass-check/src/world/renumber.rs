@@ -2,7 +2,7 @@
 //!
 //! States that differ in nothing but these numbers are taken for one (see `canonical`). That is right only if code
 //! treats the numbers as Kubernetes means them: compared for equality, and those of one object for order. Code that
-//! keeps a generation in an annotation, or hashes a uid into a name, tells states apart that were taken for one.
+//! keeps a generation in an annotation, or hashes a uid into a name, distinguishes states that were taken for one.
 //!
 //! So everything that user code computes is computed a second time on other numbers: larger ones, with gaps, and
 //! different for each object. What comes out must be the same but for the places where Kubernetes has such a number.
@@ -54,7 +54,7 @@ fn other_uid(uid: &str) -> String {
 fn is_uid(text: &str) -> bool {
     let dashes = [8, 13, 18, 23];
     text.len() == 36
-        && text.bytes().enumerate().all(|(place, byte)| match dashes.contains(&place) {
+        && text.bytes().enumerate().all(|(index, byte)| match dashes.contains(&index) {
             true => byte == b'-',
             false => byte.is_ascii_hexdigit(),
         })

@@ -41,7 +41,7 @@ enum ActorId {
 pub(crate) struct SeenStepMemory {
     /// By the number of the situation.
     of_processes: FxHashMap<u32, Arc<[SeenStep]>>,
-    /// By the number of the plan that is not of a process.
+    /// By the number of the plan of the environment.
     of_environment: FxHashMap<usize, Arc<[SeenStep]>>,
 }
 
@@ -118,11 +118,12 @@ impl World {
     /// The message of a controller that an action delivers.
     pub(crate) fn message_of(&mut self, state: &Words, action: Action) -> Option<u32> {
         match action {
-            Action::Deliver { place, .. } | Action::DeliverAgain { place } => {
-                let menu = self.menu(state[HOSTS + place.process()]);
+            Action::Deliver { slot, .. } | Action::DeliverAgain { slot } => {
+                let menu = self.menu(state[HOSTS + slot.process()]);
                 let mut slots = menu.slots.iter();
-                let slot = slots.find(|slot| (slot.active, slot.slot) == (place.active, place.slot));
-                slot.map(|slot| slot.message)
+                let waiting =
+                    slots.find(|waiting| (waiting.active, waiting.slot) == (slot.active, slot.slot));
+                waiting.map(|waiting| waiting.message)
             }
             Action::Late { index } => self.network(state[NETWORK]).late.get(usize::from(index)).copied(),
             Action::Duplicate { index } => {
@@ -133,12 +134,12 @@ impl World {
     }
 
     /// All steps of an expansion of a state, in its order.
-    pub(crate) fn seen_steps(&mut self, state: &Words, alone: bool, steps: &mut Vec<SeenStep>) {
+    pub(crate) fn seen_steps(&mut self, state: &Words, ample_only: bool, steps: &mut Vec<SeenStep>) {
         let mut words = vec![0; self.width()];
         self.encode(state, &mut words);
         let common = self.plan_all(&words);
-        if alone && let Some((process, place)) = self.first_alone(&words) {
-            steps.push(self.steps_of_process(state, process, words[STORED_HOSTS + process])[place]);
+        if ample_only && let Some((process, index)) = self.ample_step(&words) {
+            steps.push(self.steps_of_process(state, process, words[STORED_HOSTS + process])[index]);
             return;
         }
         for process in 0..self.controllers() {
@@ -199,17 +200,17 @@ impl World {
         Sight { before, after, actor: step.actor, name, request }
     }
 
-    /// The same step with names and processes exchanged.
-    pub(crate) fn mirror_step(&mut self, step: &SeenStep, exchange: usize) -> SeenStep {
+    /// The same step with names and processes permuted.
+    pub(crate) fn permute_step(&mut self, step: &SeenStep, permutation: usize) -> SeenStep {
         let actor = match step.actor {
-            ActorId::Process(process) => ActorId::Process(self.exchanges[exchange].process(process)),
+            ActorId::Process(process) => ActorId::Process(self.permutations[permutation].process(process)),
             other @ (ActorId::Client(_) | ActorId::Cluster(_)) => other,
         };
         SeenStep {
-            before: self.mirror_visible(step.before, exchange),
-            after: self.mirror_visible(step.after, exchange),
+            before: self.permute_visible(step.before, permutation),
+            after: self.permute_visible(step.after, permutation),
             actor,
-            ask: step.ask.map(|ask| self.parts().mirror_ask(exchange, ask)),
+            ask: step.ask.map(|ask| self.parts().permute_ask(permutation, ask)),
         }
     }
 }

@@ -97,9 +97,9 @@ fn known(table: &[u32], number: u32) -> Option<u32> {
 }
 
 fn set(table: &mut Vec<u32>, number: u32, value: u32) {
-    let place = number as usize;
-    if place >= table.len() {
-        table.resize((place + 1).next_power_of_two(), UNKNOWN);
+    let index = number as usize;
+    if index >= table.len() {
+        table.resize((index + 1).next_power_of_two(), UNKNOWN);
     }
-    table[place] = value;
+    table[index] = value;
 }

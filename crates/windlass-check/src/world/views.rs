@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use windlass::{Answer, Ask, Watch};
+use windlass::{Answer, Ask, WatchDeclaration};
 use windlass_model::selector::{FieldSelector, LabelSelector};
 use windlass_model::{Body, Change, History, Key, Request, ResourceId, Verb, object};
 
@@ -77,7 +77,7 @@ impl Views {
 
     fn kind_of(&self, key: &Key) -> Option<u8> {
         let is = |kind: &ResourceId| *kind.group == *key.group && *kind.plural == *key.plural;
-        self.kinds.iter().position(is).map(|place| place as u8)
+        self.kinds.iter().position(is).map(|index| index as u8)
     }
 
     /// How many of the changes in a backlog are to the same object as the given one.
@@ -171,7 +171,7 @@ impl Parts {
         watches.into_iter().any(|watch| sides().any(|side| watch.selects(side))).then_some(kind)
     }
 
-    fn watches_of<'a>(&'a self, process: usize, kind: &ResourceId) -> Vec<&'a Watch> {
+    fn watches_of<'a>(&'a self, process: usize, kind: &ResourceId) -> Vec<&'a WatchDeclaration> {
         let watches = self.setup.processes[process].declaration().all_watches().iter();
         watches.filter(|watch| watch.kind.resource == *kind).collect()
     }

@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::CustomResourceExt;
 use serde_json::{Value, json};
 use windlass::{Controller, Service};
-use windlass_check::engine::{Ended, Options};
+use windlass_check::engine::{Options, StopReason};
 use windlass_check::{Check, Oracle, Report, View, Violation};
 
 use crate::machine::{Copier, Register, Thing, config_map, is_read, respond, thing};
@@ -66,9 +66,9 @@ fn find_in(view: &View<'_>) -> impl Fn(&str) -> Option<Value> {
 
 /// The names of the rules that are violated.
 pub(crate) fn violated(report: &Report) -> Result<BTreeSet<String>, String> {
-    let is_decided = matches!(report.exploration.ended, Ended::Complete | Ended::Violated);
+    let is_decided = matches!(report.exploration.stop_reason, StopReason::Complete | StopReason::Violated);
     if !is_decided || report.notes.iter().any(|note| note.contains("looked at in")) {
-        return Err(format!("not decided ({:?})", report.exploration.ended));
+        return Err(format!("not decided ({:?})", report.exploration.stop_reason));
     }
     let name = |violation: &Violation| match violation {
         Violation::Always { property, .. }

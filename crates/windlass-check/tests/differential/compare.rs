@@ -54,9 +54,9 @@ pub(crate) fn compare(world: &World, depth: Depth) -> Compared {
     let check = check(world, 10 * depth.most_states);
     let mut comparison = Comparison { world, depth, rules, check, naive, violated, reached, objects };
     let mut states = [comparison.naive.states(), 0, 0];
-    for (place, reductions) in [(1, Reductions::none()), (2, Reductions::default())] {
+    for (index, reductions) in [(1, Reductions::none()), (2, Reductions::default())] {
         match comparison.with(reductions) {
-            Ok(visited) => states[place] = visited,
+            Ok(visited) => states[index] = visited,
             Err(words) => return Compared::Disagree(format!("{words}\n{world}")),
         }
     }
@@ -143,7 +143,7 @@ impl Comparison<'_> {
         (Run { reductions, reached: recording.take(), states: report.states() }, report)
     }
 
-    /// Two parents can change places in one way, so no more than two states are alike: symmetry must leave at least half
+    /// There is one permutation of two parents, so no more than two states are alike: symmetry must leave at least half
     /// of them. (What it merges beyond that may make no difference to what properties see of these worlds, and would
     /// of others.)
     fn check_symmetry(&self, plain: usize) -> Result<(), String> {
@@ -157,13 +157,13 @@ impl Comparison<'_> {
         }
     }
 
-    /// Whether there are two parents that may change places.
+    /// Whether there are two parents that may be permuted.
     fn has_twins(&self) -> bool {
         self.world.given.iter().filter(|object| object.is_parent).count() == 2
     }
 
     /// Unless states are renumbered or merged by symmetry, all must be the same, versions and uids included; otherwise,
-    /// what these reductions leave out is left out on both sides. If the world looks the same with its parents in each other's place, what symmetry left
+    /// what these reductions leave out is left out on both sides. If the world looks the same with its parents permuted, what symmetry left
     /// out is put back; otherwise it must have left out nothing.
     fn compare_reached(&mut self, run: &Run) -> Result<(), String> {
         // Views that are behind hold on to old numbers, so nothing is renumbered then.

@@ -203,11 +203,11 @@ impl Drawing<'_> {
         let shared = self.free.iter().position(|map| *map == Map::Shared);
         let chance = if self.draft.shares { 75 } else { 30 };
         match shared.filter(|_| self.random.percent(chance)) {
-            Some(place) => Some(self.free.remove(place)),
+            Some(index) => Some(self.free.remove(index)),
             None if self.free.is_empty() => None,
             None => {
-                let place = self.random.below(self.free.len() as u64) as usize;
-                Some(self.free.remove(place))
+                let index = self.random.below(self.free.len() as u64) as usize;
+                Some(self.free.remove(index))
             }
         }
     }

@@ -121,7 +121,7 @@ fn given(random: &mut Random, theme: Theme, parents: usize, shape: Shape) -> Vec
     let value = random.pick(&VALUES);
     let mut given = Vec::new();
     for name in PARENTS.into_iter().take(parents) {
-        // Parents that are equal but for their names can change places.
+        // Parents that are equal but for their names can be permuted.
         if parents == 2 || random.percent(92) {
             let value = if random.percent(90) { value } else { random.pick(&VALUES) };
             given.push(Object { is_parent: true, name, value });

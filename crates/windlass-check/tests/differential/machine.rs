@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use windlass::model::{Propagation, Request, Timestamp, Verb};
 use windlass::{
-    CallError, Cx, Declaration, Error, Finalizer, Kind, Machine, MachineStatus, Next, ObjectRef, Outcome,
-    Output, Select, Service, States, secs,
+    CallError, Cx, Declaration, Error, Finalizer, Kind, Machine, MachineStatus, ObjectRef, Outcome, Output,
+    Select, Service, States, Transition, secs,
 };
 
 use crate::program::{Call, Fence, MOST, Map, Op, PARENTS, Program, Source, Test};
@@ -101,7 +101,7 @@ impl Machine for Copier {
             let patch = json!({ "data": data(&value.unwrap_or_default()) });
             drop(cx.patch::<ConfigMap>("p-x", patch).await?);
         }
-        Ok(Next::Done)
+        Ok(Transition::Done)
     }
 }
 
@@ -170,7 +170,7 @@ impl Machine for CleanupMachine {
 
 fn outcome<S>(end: Option<End>) -> Outcome<S> {
     match end {
-        None | Some(End::Done | End::To(_)) => Ok(Next::Done),
+        None | Some(End::Done | End::To(_)) => Ok(Transition::Done),
         Some(End::Requeue) => windlass::requeue_after(secs(5), "Waiting"),
         Some(End::Fail) => windlass::fail("Failed", "it failed"),
         Some(End::FailForGood) => windlass::fail_for_good("Failed", "it failed for good"),

@@ -2,7 +2,7 @@
 //! with none, and by a naive explorer that shares no code with the checker. The verdicts must agree, always, and so
 //! must all that properties can see: states, steps, and where fair runs stay for ever.
 //!
-//! `WINDLASS_DIFFERENTIAL=10000` compares so many worlds instead of 300, and `WINDLASS_SEED` is the seed of the first;
+//! `WINDLASS_DIFFERENTIAL=10000` compares 10000 worlds instead of 300, and `WINDLASS_SEED` is the seed of the first;
 //! `WINDLASS_DIFFERENTIAL=1` with the seed of a disagreement shows it again.
 
 mod checked;
@@ -56,7 +56,7 @@ fn reductions_and_a_naive_explorer_agree() {
 }
 
 /// Worlds that show what the first ones do not: 351 catches a restart that always has the newest view, 486 a symmetry that
-/// does not exchange names in undelivered changes.
+/// does not permute names in undelivered changes.
 const KEPT: [u64; 2] = [351, 486];
 
 #[test]

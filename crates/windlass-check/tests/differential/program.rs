@@ -69,7 +69,7 @@ pub(crate) enum Test {
     ReadIs(Source),
     /// The parent has this value.
     ParentIs(&'static str),
-    /// There are so many ConfigMaps, or more.
+    /// There are at least this many ConfigMaps.
     AtLeast(usize),
     /// The clock is ahead of that of the API server.
     ClockAhead,

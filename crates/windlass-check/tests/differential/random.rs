@@ -25,7 +25,7 @@ impl Random {
         (self.next() >> 33) % bound
     }
 
-    /// True so many times out of a hundred.
+    /// True with this probability, in percent.
     pub(crate) fn percent(&mut self, chance: u64) -> bool {
         self.below(100) < chance
     }

@@ -17,12 +17,12 @@ use crate::program::PARENTS;
 const THINGS: [&str; 2] = PARENTS;
 const MAPS: [&str; 5] = ["p-x", "p-y", "q-x", "q-y", "shared"];
 const SERVICE: usize = THINGS.len() + MAPS.len();
-const PLACES: usize = SERVICE + 1;
-/// What takes the place of what when the parents change theirs.
-const EXCHANGED: [usize; PLACES] = [1, 0, 4, 5, 2, 3, 6, 7];
+const WIDTH: usize = SERVICE + 1;
+/// Where each object goes when the parents are permuted.
+const PERMUTED: [usize; WIDTH] = [1, 0, 4, 5, 2, 3, 6, 7];
 
 /// What is seen of a state: the number of each object, 0 where there is none, and of the state of the service.
-pub(crate) type Seen = [u32; PLACES];
+pub(crate) type Seen = [u32; WIDTH];
 
 /// What is seen of a step: the states before and after it, and the number of what is done, and by whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,7 +48,7 @@ pub(crate) struct Objects {
     kept: Vec<Arc<Value>>,
     without_numbers: BTreeMap<u32, u32>,
     without_uids: BTreeMap<u32, u32>,
-    exchanged: BTreeMap<u32, u32>,
+    permuted: BTreeMap<u32, u32>,
 }
 
 impl Objects {
@@ -61,7 +61,7 @@ impl Objects {
             kept: Vec::new(),
             without_numbers: BTreeMap::new(),
             without_uids: BTreeMap::new(),
-            exchanged: BTreeMap::new(),
+            permuted: BTreeMap::new(),
         }
     }
 
@@ -73,8 +73,8 @@ impl Objects {
     ) -> Seen {
         let mut seen = Seen::default();
         let found: Vec<Option<Arc<Value>>> = self.keys.iter().map(find).collect();
-        for (place, found) in found.into_iter().enumerate() {
-            seen[place] = found.map_or(0, |found| self.number_of_shared(found));
+        for (index, found) in found.into_iter().enumerate() {
+            seen[index] = found.map_or(0, |found| self.number_of_shared(found));
         }
         seen[SERVICE] = service.map_or(0, |state| self.number(Arc::new(state.clone())));
         seen
@@ -142,22 +142,22 @@ impl Objects {
         after
     }
 
-    /// The same with the parents in each other's place.
-    fn exchanged(&mut self, seen: Seen) -> Seen {
+    /// The same with the parents permuted.
+    fn permuted(&mut self, seen: Seen) -> Seen {
         let mut after = Seen::default();
-        for (place, number) in seen.into_iter().enumerate() {
-            after[EXCHANGED[place]] = self.one_exchanged(number);
+        for (index, number) in seen.into_iter().enumerate() {
+            after[PERMUTED[index]] = self.one_permuted(number);
         }
         after
     }
 
-    fn one_exchanged(&mut self, number: u32) -> u32 {
-        if let Some(known) = self.exchanged.get(&number) {
+    fn one_permuted(&mut self, number: u32) -> u32 {
+        if let Some(known) = self.permuted.get(&number) {
             return *known;
         }
-        let value = change_texts(self.value(number), &exchange_names);
+        let value = change_texts(self.value(number), &permute_names);
         let other = if number == 0 { 0 } else { self.number(Arc::new(value)) };
-        self.exchanged.insert(number, other);
+        self.permuted.insert(number, other);
         other
     }
 
@@ -166,9 +166,9 @@ impl Objects {
         step.map(|seen| self.reduced(seen), deed)
     }
 
-    fn exchanged_step(&mut self, step: SeenStep) -> SeenStep {
-        let deed = self.one_exchanged(step.deed);
-        step.map(|seen| self.exchanged(seen), deed)
+    fn permuted_step(&mut self, step: SeenStep) -> SeenStep {
+        let deed = self.one_permuted(step.deed);
+        step.map(|seen| self.permuted(seen), deed)
     }
 
     /// In words, an object per line.
@@ -224,14 +224,14 @@ impl Reached {
         Reached { states, steps, ends }
     }
 
-    /// With the parents in each other's place, too: symmetry visits one of two states that differ in nothing else.
+    /// With the parents permuted, too: symmetry visits one of two states that differ in nothing else.
     pub(crate) fn closed(mut self, objects: &mut Objects) -> Self {
-        let mirrored: Vec<Seen> = self.states.iter().map(|seen| objects.exchanged(*seen)).collect();
-        self.states.extend(mirrored);
-        let mirrored: Vec<Seen> = self.ends.iter().map(|seen| objects.exchanged(*seen)).collect();
-        self.ends.extend(mirrored);
-        let mirrored: Vec<SeenStep> = self.steps.iter().map(|step| objects.exchanged_step(*step)).collect();
-        self.steps.extend(mirrored);
+        let permuted: Vec<Seen> = self.states.iter().map(|seen| objects.permuted(*seen)).collect();
+        self.states.extend(permuted);
+        let permuted: Vec<Seen> = self.ends.iter().map(|seen| objects.permuted(*seen)).collect();
+        self.ends.extend(permuted);
+        let permuted: Vec<SeenStep> = self.steps.iter().map(|step| objects.permuted_step(*step)).collect();
+        self.steps.extend(permuted);
         self
     }
 
@@ -331,10 +331,10 @@ fn without_uids(text: &str) -> String {
     after
 }
 
-/// A text with the names of the parents exchanged where they stand as whole words.
-fn exchange_names(text: &str) -> String {
+/// A text with the names of the parents permuted where they stand as whole words.
+fn permute_names(text: &str) -> String {
     let [one, other] = PARENTS;
-    let exchange = |word: &str| match word {
+    let permute = |word: &str| match word {
         _ if word == one => other.to_owned(),
         _ if word == other => one.to_owned(),
         _ => word.to_owned(),
@@ -343,7 +343,7 @@ fn exchange_names(text: &str) -> String {
     parts
         .map(|part| {
             let word = part.trim_end_matches(|letter: char| !letter.is_ascii_alphanumeric());
-            exchange(word) + &part[word.len()..]
+            permute(word) + &part[word.len()..]
         })
         .collect()
 }
@@ -353,8 +353,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_exchanged_as_whole_words() {
-        assert_eq!(exchange_names("p-x of q, not pq: default.p"), "q-x of p, not pq: default.q");
+    fn names_are_permuted_as_whole_words() {
+        assert_eq!(permute_names("p-x of q, not pq: default.p"), "q-x of p, not pq: default.q");
     }
 
     #[test]

@@ -33,7 +33,7 @@ enum Step {
 struct Sites;
 
 /// The service. A call of a crashed process may arrive after its successor has cleaned up, so names are
-/// not enough: the service is told the uid, and never adds one that was removed.
+/// not enough: the service gets the uid, and never adds one that was removed.
 struct Registry;
 
 impl Service for Registry {
@@ -209,7 +209,7 @@ fn a_crash_anywhere_in_a_deletion_leaks_nothing() {
 }
 
 /// Old requests come again after the spec has changed and after the site is gone: they change things back for a
-/// moment, and are put right again.
+/// short time, and the controller corrects that.
 #[test]
 fn duplicates_and_reordering_across_a_change_and_a_deletion_leak_nothing() {
     let report = site_with(&["a", "far"], vec![set_maps(&["far"]), ClientEvent::delete::<Site>("s")])

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::{Value, json};
-use windlass_check::{Counterexample, InitialObject, ObjectChange, ServiceChange, Trace, TraceStep, Wrong};
+use windlass_check::{
+    BrokenRule, Counterexample, InitialObject, ObjectChange, ServiceChange, Trace, TraceStep,
+};
 
 /// What would run if any content of a trace became markup.
 const HOSTILE: &str = "</script ><script >document.documentElement.dataset.broken = 1</script>\
@@ -44,17 +46,17 @@ fn counterexample() -> Counterexample {
     ];
     let repeats = vec![step("controller", "asks again", None, None, None)];
     let initial = InitialObject { object: "pairs default/first".to_owned(), value: json!({ "there": true }) };
-    Counterexample::new(HOSTILE, HOSTILE, Wrong::eventually(HOSTILE))
+    Counterexample::new(HOSTILE, HOSTILE, BrokenRule::eventually(HOSTILE))
         .starting_with(vec![initial])
         .along(Trace { steps }, Trace { steps: repeats })
 }
 
-/// What a browser makes of the page of that trace, opened at some place, after a script has run in it.
-fn shown(name: &str, place: &str, script: &str) -> String {
-    shown_of(&counterexample(), name, place, script)
+/// What a browser makes of the page of that trace, opened at a fragment, after a script has run in it.
+fn shown(name: &str, fragment: &str, script: &str) -> String {
+    shown_of(&counterexample(), name, fragment, script)
 }
 
-fn shown_of(counterexample: &Counterexample, name: &str, place: &str, script: &str) -> String {
+fn shown_of(counterexample: &Counterexample, name: &str, fragment: &str, script: &str) -> String {
     let folder = std::env::temp_dir().join(format!("windlass-page-{name}-{}", std::process::id()));
     let folder = Folder(folder);
     std::fs::create_dir_all(&folder.0).expect("a folder for the page");
@@ -65,7 +67,7 @@ fn shown_of(counterexample: &Counterexample, name: &str, place: &str, script: &s
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"])
         .arg(format!("--user-data-dir={}", folder.0.join("profile").display()))
         .arg("--dump-dom")
-        .arg(format!("file://{}{place}", page.display()))
+        .arg(format!("file://{}{fragment}", page.display()))
         .output()
         .expect("this needs chromium: install it with `apt-get install chromium`, or run `cargo xtask test`");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -96,13 +98,16 @@ fn current(shown: &str) -> &str {
 
 #[test]
 fn the_step_of_the_address_is_shown_in_a_browser() {
-    for (place, expected) in
+    for (fragment, expected) in
         [("", "0"), ("#step=1", "1"), ("#step=3", "3"), ("#step=99", "4"), ("#nonsense", "0")]
     {
-        let shown = shown("address", place, "");
-        assert_eq!(current(&shown), expected, "{place}");
-        assert!(shown.contains("pairs default/first") || shown.contains("<b>default/first</b>"), "{place}");
-        assert_eq!(shown.contains("<b>default/made</b>"), expected != "0", "{place}");
+        let shown = shown("address", fragment, "");
+        assert_eq!(current(&shown), expected, "{fragment}");
+        assert!(
+            shown.contains("pairs default/first") || shown.contains("<b>default/first</b>"),
+            "{fragment}"
+        );
+        assert_eq!(shown.contains("<b>default/made</b>"), expected != "0", "{fragment}");
     }
 }
 
@@ -130,7 +135,7 @@ fn services_have_a_lane_and_a_state_in_a_browser() {
         before: json!({ "paid": 0 }),
         after: json!({ "paid": HOSTILE }),
     });
-    let document = Counterexample::new("pays", "no objects", Wrong::always("it pays once"))
+    let document = Counterexample::new("pays", "no objects", BrokenRule::always("it pays once"))
         .with_services([("bank".to_owned(), json!({ "paid": 0 }))].into())
         .along(Trace { steps: vec![pays] }, Trace::default());
     let start = shown_of(&document, "service-start", "", "");
@@ -151,7 +156,7 @@ fn objects_of_one_name_are_two_objects_in_a_browser() {
         step("client", "deletes it", None, pod("a"), None),
         step("client", "creates it again", None, None, pod("b")),
     ];
-    let document = Counterexample::new("again", "no objects", Wrong::always("it is one"))
+    let document = Counterexample::new("again", "no objects", BrokenRule::always("it is one"))
         .along(Trace { steps }, Trace::default());
     let shown = shown_of(&document, "again", "#step=3", "");
     assert!(shown.contains("class=\"object added\" data-object=\"configmaps default/made#2\""), "{shown}");

@@ -195,7 +195,7 @@ fn a_late_delete_without_a_uid_hits_the_wrong_object() {
 }
 
 #[test]
-fn what_is_wrong_is_shown_with_as_few_faults_as_it_takes() {
+fn violations_are_shown_with_as_few_faults_as_possible() {
     let all = Faults::none().crashes(1).duplicates().reorders();
     // This needs no fault at all, whatever is allowed.
     let report = check(WaitsForToken)

@@ -58,14 +58,14 @@ fn what_holds_holds_in_every_combination_and_each_reduction_reduces() {
         assert!(report.holds(), "{reductions:?}: {report}");
         assert_eq!(report.ends.len(), 1, "{reductions:?}: {report}");
     }
-    let states = |place: usize| reports[place].1.states();
+    let states = |index: usize| reports[index].1.states();
     let [all, versions, symmetry, partial_order] = [states(0), states(1), states(2), states(4)];
     // Nothing here ever gets back to what it was before, so nothing is left of it but its version.
     assert!(versions <= all && partial_order < all, "{all} {versions} {partial_order}");
     // Each request may come again, and one crash may strike: without that, few states are left.
     let [subsumption, together] = [states(8), states(15)];
     assert!(subsumption < all / 2 && together < symmetry / 2, "{all} {subsumption} {symmetry} {together}");
-    // Two objects can change places in one way; only what is the same either way has no partner.
+    // There is one permutation of two objects; only what is the same either way has no partner.
     assert!(symmetry >= all / 2 && symmetry < all * 6 / 10, "{all} {symmetry}");
 }
 
@@ -80,7 +80,7 @@ fn what_is_as_it_was_but_for_its_version_is_the_same_state() {
 }
 
 #[test]
-fn what_is_wrong_is_wrong_in_every_combination_with_the_same_trace() {
+fn violations_have_the_same_trace_in_every_combination() {
     // The property is not symmetric, but everything else is.
     let check = making("").always("the second is never made", |world| !world.has::<ConfigMap>("two-out"));
     let reports = every_combination(&check);
@@ -96,7 +96,7 @@ fn what_is_wrong_is_wrong_in_every_combination_with_the_same_trace() {
 }
 
 #[test]
-fn names_that_the_code_treats_differently_do_not_change_places() {
+fn names_that_the_code_treats_differently_are_not_permuted() {
     let [with, without] = [true, false].map(|symmetry| {
         let reductions = Reductions { symmetry, ..Reductions::default() };
         let check = making("two").eventually("the first is made, the second is not", |world| {
@@ -117,7 +117,7 @@ fn replicated(replicas: bool, faults: Faults) -> Check {
 }
 
 #[test]
-fn processes_of_one_controller_change_places() {
+fn processes_of_one_controller_are_permuted() {
     for faults in [Faults::none(), Faults::none().crashes(1).partitions(1), Faults::none().stale(1)] {
         let [with, without] = [true, false].map(|replicas| {
             let made = |world: &View<'_>| world.has::<ConfigMap>("one-out");
@@ -125,7 +125,7 @@ fn processes_of_one_controller_change_places() {
             assert_eq!(report.ends.len(), 1, "{report}");
             report.states()
         });
-        // Two processes can change places in one way; only what is the same either way has no partner.
+        // There is one permutation of two processes; only what is the same either way has no partner.
         assert!(with >= without / 2 && with < without * 6 / 10, "{faults}: {with} of {without}");
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use windlass::{Cx, Declaration, Machine, Outcome, States, Verb, done};
-use windlass_check::{Check, Counterexample, Faults, Replayed, WrongKind, check};
+use windlass_check::{Check, Counterexample, Faults, Replayed, RuleKind, check};
 
 /// Creates a ConfigMap by hand; the careful version knows that it may be there already.
 struct Creates {
@@ -50,11 +50,11 @@ fn never_made(careful: bool) -> Check {
 
 fn counterexample(check: &Check) -> Counterexample {
     let report = check.run();
-    check.counterexample("creates", &report).unwrap_or_else(|| panic!("nothing is wrong: {report}"))
+    check.counterexample("creates", &report).unwrap_or_else(|| panic!("nothing is violated: {report}"))
 }
 
 #[test]
-fn a_saved_counterexample_is_still_wrong_until_it_is_mended() {
+fn a_saved_counterexample_is_reproduced_until_the_bug_is_fixed() {
     let broken = creates(false);
     let found = counterexample(&broken);
     let folder = std::env::temp_dir().join(format!("windlass-regressions-{}", std::process::id()));
@@ -65,7 +65,7 @@ fn a_saved_counterexample_is_still_wrong_until_it_is_mended() {
     assert!(loaded.steps.iter().any(|step| step.fault.as_deref() == Some("crash")), "{loaded}");
     assert!(loaded.initial.iter().any(|first| first.object == "namespaces default"), "{loaded}");
     let replayed = broken.replay(&loaded);
-    assert!(replayed.is_still_wrong(), "{loaded}{replayed}");
+    assert!(replayed.is_reproduced(), "{loaded}{replayed}");
     let Replayed::Diverged { step, recorded, .. } = creates(true).replay(&loaded) else {
         panic!("the careful version asks for something else: {loaded}")
     };
@@ -77,7 +77,7 @@ fn a_saved_counterexample_is_still_wrong_until_it_is_mended() {
 fn an_always_is_found_again_in_the_same_state() {
     let check = never_made(false);
     let found = counterexample(&check);
-    assert_eq!(found.violation.kind, WrongKind::Always);
+    assert_eq!(found.violation.kind, RuleKind::Always);
     let steps = found.steps.len();
     assert_eq!(
         check.replay(&found).to_string(),

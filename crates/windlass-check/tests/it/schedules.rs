@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::json;
 use windlass::model::Key;
 use windlass::{Cx, Declaration, Machine, Outcome, Verb, done, to_value};
-use windlass_check::{Check, ClientEvent, End, Ends, Event, Faults, check};
+use windlass_check::{Check, ClientEvent, Event, Faults, FinalState, FinalStates, check};
 
 use crate::things::{Only, Thing, map, thing};
 
@@ -36,22 +36,22 @@ fn copying(faults: Faults) -> Check {
         })
 }
 
-fn all(ends: Ends) -> Vec<End> {
+fn all(ends: FinalStates) -> Vec<FinalState> {
     match ends {
-        Ends::All(ends) => ends,
+        FinalStates::All(ends) => ends,
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
 fn ends_are_those_of_all_runs_whatever_the_rules_say() {
-    let without = all(copying(Faults::none()).ends(10_000));
-    let with = all(copying(Faults::none().crashes(1)).ends(10_000));
+    let without = all(copying(Faults::none()).final_states(10_000));
+    let with = all(copying(Faults::none().crashes(1)).final_states(10_000));
     assert_eq!(without.len(), 1);
     // A patch that was sent before the crash arrives last.
     assert_eq!(with.len(), 2);
     assert!(with.contains(&without[0]));
-    assert_eq!(copying(Faults::none().crashes(1)).ends(10), Ends::Unknown);
+    assert_eq!(copying(Faults::none().crashes(1)).final_states(10), FinalStates::Unknown);
 }
 
 #[test]
@@ -67,14 +67,14 @@ fn a_trace_becomes_a_schedule_that_leads_to_one_of_the_ends() {
     assert_eq!(sent, Some(1));
     assert!(matches!(schedule.events.last(), Some(Event::Late { process: 0, .. })), "{:?}", schedule.events);
     assert!(schedule.at_rest);
-    assert!(all(check.ends(10_000)).contains(&schedule.reached), "{}", schedule.reached);
+    assert!(all(check.final_states(10_000)).contains(&schedule.reached), "{}", schedule.reached);
     assert!(copying(Faults::none()).schedule_of(trace).is_none(), "no crash is possible there");
 }
 
 #[test]
 fn random_schedules_that_come_to_rest_do_so_in_one_of_the_ends() {
     let check = copying(Faults::none().crashes(1).duplicates().lost_replies(1).errors(1));
-    let ends = all(check.ends(100_000));
+    let ends = all(check.final_states(100_000));
     let mut faults = 0;
     for seed in 0..30 {
         let schedule = check.random_schedule(seed, 200);
@@ -91,7 +91,7 @@ fn a_stage_has_all_that_a_world_is_made_of() {
     assert_eq!((stage.processes.len(), stage.workers), (2, 3));
     assert!(stage.scripts[0][0].as_ref().is_some_and(|request| request.name.as_deref() == Some("a")));
     let key = Key::new("", "configmaps", "default", "copy");
-    let copy = End::of([(key.clone(), to_value(&map("copy")).unwrap())]);
+    let copy = FinalState::of([(key.clone(), to_value(&map("copy")).unwrap())]);
     assert!(copy.to_string().starts_with("configmaps default/copy: "), "{copy}");
     assert_eq!(stage.faults, Faults::none().crashes(1));
 }

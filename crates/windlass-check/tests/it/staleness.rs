@@ -255,7 +255,7 @@ fn reductions_change_no_verdict_of_stale_views() {
         let report = paying(reductions, Faults::none().stale(1).watch_gaps(1)).run();
         assert_eq!(always_violated(&report), "each is paid once", "{reductions:?}: {report}");
     }
-    // What is still to be delivered changes places with the names.
+    // What is still to be delivered is permuted with the names.
     let [all, merged] = states;
     assert!(merged * 10 < all * 6, "{states:?}");
 }

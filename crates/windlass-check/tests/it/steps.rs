@@ -181,7 +181,7 @@ fn a_message_that_is_late_or_repeated_is_an_act_of_its_sender() {
 }
 
 #[test]
-fn processes_of_one_controller_are_told_apart() {
+fn processes_of_one_controller_are_distinguished() {
     let second = |step: &Between<'_>| step.actor() == Actor::Controller { name: "makes", process: 1 };
     let report = check(Makes).given([thing("t")]).replicas(2).never_between("the second acts", second).run();
     let Some(Violation::Step { trace, .. }) = &report.violation else { panic!("{report}") };

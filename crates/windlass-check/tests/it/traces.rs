@@ -69,15 +69,15 @@ fn counterexample(check: &Check) -> Counterexample {
 }
 
 /// The lines in which all of some words occur, in order, one per entry.
-fn assert_tells(text: &str, expected: &[&str]) {
+fn assert_in_order(text: &str, expected: &[&str]) {
     let mut lines = text.lines();
     for words in expected {
-        assert!(lines.any(|line| line.contains(words)), "not told, or not in this order: {words}\n{text}");
+        assert!(lines.any(|line| line.contains(words)), "missing, or not in this order: {words}\n{text}");
     }
 }
 
 #[test]
-fn two_objects_of_one_name_are_told_apart() {
+fn two_objects_of_one_name_are_distinguished() {
     let check = replacing("open");
     let report = check.run();
     let hits = "delete configmaps default/shared#2 -> 200; it was decided on another object: configmaps default/shared#1";
@@ -90,27 +90,27 @@ fn two_objects_of_one_name_are_told_apart() {
         hits,
         "- configmaps default/shared#2",
     ];
-    assert_tells(&report.to_string(), &expected);
+    assert_in_order(&report.to_string(), &expected);
     let document = counterexample(&check);
-    assert_tells(&document.to_string(), &expected);
+    assert_in_order(&document.to_string(), &expected);
     // Only where there are two of a name.
     assert!(!document.to_string().contains("default/t#"), "{document}");
     let diagram = document.to_mermaid().replace("#35;", "#");
-    assert_tells(&diagram, &["- configmaps default/shared#1", "+ configmaps default/shared#2"]);
+    assert_in_order(&diagram, &["- configmaps default/shared#1", "+ configmaps default/shared#2"]);
     let page = document.to_html();
     for object in ["configmaps default/shared#1", "configmaps default/shared#2"] {
         assert!(page.contains(&format!("\"object\":\"{object}\"")), "{object}");
     }
     // The steps themselves have no numbers, so that they can be found again one by one.
     let again = check.replay(&Counterexample::from_json(&document.to_json()).expect("it was just written"));
-    assert!(again.is_still_wrong(), "{again}");
+    assert!(again.is_reproduced(), "{again}");
 }
 
 #[test]
 fn a_stale_read_says_which_object_it_returned() {
     // It reads only after the new one is there: it decides on the old one only if the read is stale.
     let check = replacing("closed").faults(Faults::none().stale(2));
-    assert_tells(
+    assert_in_order(
         &check.run().to_string(),
         &[
             "create configmaps default/shared#2 -> 201",
@@ -165,9 +165,9 @@ fn a_service_has_a_lane_and_its_state_is_shown_where_it_changes() {
         "~ service bank: payments: [] -> [\"t\"]",
         "~ service bank: payments: [\"t\"] -> [\"t\",\"t\"]",
     ];
-    assert_tells(&check.run().to_string(), &expected);
+    assert_in_order(&check.run().to_string(), &expected);
     let document = counterexample(&check);
-    assert_tells(&document.to_string(), &expected);
+    assert_in_order(&document.to_string(), &expected);
     let diagram = document.to_mermaid();
     let lane = diagram.lines().find_map(|line| line.trim().strip_suffix(" as bank")).expect("a lane");
     let number = lane.strip_prefix("participant ").expect("a participant");
@@ -176,7 +176,7 @@ fn a_service_has_a_lane_and_its_state_is_shown_where_it_changes() {
     // A service that does not occur has none.
     assert!(!diagram.contains("as idle"), "{diagram}");
     assert_eq!(document.services["bank"]["open"], json!(true));
-    assert!(check.replay(&document).is_still_wrong());
+    assert!(check.replay(&document).is_reproduced());
     // A page from before services were recorded can be read, and replayed.
     let mut old = document;
     old.services.clear();
@@ -184,7 +184,7 @@ fn a_service_has_a_lane_and_its_state_is_shown_where_it_changes() {
         step.services.clear();
         step.objects.clear();
     });
-    assert!(check.replay(&old).is_still_wrong());
+    assert!(check.replay(&old).is_reproduced());
 }
 
 /// A service that is called like the lane of the API server.
@@ -216,7 +216,7 @@ impl Machine for GivesUp {
 }
 
 #[test]
-fn what_goes_wrong_with_a_service_is_shown_on_its_lane() {
+fn faults_of_a_service_are_shown_on_its_lane() {
     for (faults, name) in
         [(Faults::none().errors(1), "error answer"), (Faults::none().partitions(1), "partition")]
     {

@@ -1,4 +1,4 @@
-//! What a machine declares decides whether it is told: in the checker as on a cluster.
+//! What a machine declares decides when it is notified: in the checker as on a cluster.
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::json;
@@ -17,7 +17,7 @@ impl Machine for Follows {
     type State = Only;
 
     fn declare(&self, declaration: &mut Declaration) {
-        // Its own outputs would tell it of every ConfigMap that it owns, and of no other.
+        // Its own outputs would notify it of every ConfigMap that it owns, and of no other.
         (self.0)(declaration.name("follows").output::<ConfigMap>());
     }
 
@@ -59,7 +59,7 @@ fn is_deleted() -> ClientEvent {
 }
 
 #[test]
-fn an_object_that_loses_its_label_is_told() {
+fn an_object_that_loses_its_label_notifies() {
     for end in [loses_its_label, is_deleted] {
         let faults = || Faults::none().crashes(1);
         ends(
@@ -82,7 +82,7 @@ fn an_object_that_loses_its_label_is_told() {
 }
 
 #[test]
-fn what_is_not_selected_is_not_told() {
+fn what_is_not_selected_does_not_notify() {
     let other = |it: &mut Declaration| {
         it.watch(watching::<ConfigMap>().labels("other"), |_| all());
     };
@@ -116,7 +116,7 @@ fn a_predicate_that_swallows_deletions_is_found_out() {
 }
 
 #[test]
-fn what_nobody_tells_is_seen_by_looking_again() {
+fn a_resync_finds_changes_that_no_watch_reports() {
     let report = ends(|_| {}, is_deleted()).run();
     assert!(matches!(report.violation, Some(Violation::Eventually { .. })), "{report}");
     ends(

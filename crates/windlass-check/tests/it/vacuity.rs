@@ -73,14 +73,14 @@ fn a_controller_that_only_waits_is_noted() {
 #[test]
 fn an_event_that_never_succeeds_is_noted() {
     let events = [
-        ClientEvent::patch::<Thing>("nobody", json!({ "spec": { "value": "1" } })),
+        ClientEvent::patch::<Thing>("absent", json!({ "spec": { "value": "1" } })),
         ClientEvent::patch::<Thing>("a", json!({ "spec": { "value": "1" } })),
     ];
     let report = making(How::Succeeds).client(events).assert();
     assert_eq!(
         report.notes,
         [
-            "event 1 of script 1, `patch things default/nobody`, never succeeds: things.test.windlass.dev \"nobody\" not found"
+            "event 1 of script 1, `patch things default/absent`, never succeeds: things.test.windlass.dev \"absent\" not found"
         ]
     );
 }
@@ -123,7 +123,7 @@ fn ends_may_differ_in_fields_that_are_named() {
     };
     assert!(visited(making(How::NotesWhoCameFirst)).run().violation.is_some());
     visited(making(How::NotesWhoCameFirst)).may_differ(["/data/first", "/first"]).assert();
-    // The state of the service alone is enough to tell ends apart.
+    // The state of the service is enough to distinguish ends.
     let report = visited(making(How::NotesWhoCameFirst)).may_differ(["/data/first"]).run();
     assert!(
         matches!(&report.violation, Some(Violation::AtRest { message, .. }) if message.contains("service visitors")),

@@ -153,12 +153,12 @@ fn a_status_that_the_cluster_wrote_hides_no_orphan() {
         .run();
     let Some(Violation::AtRest { message, trace, .. }) = &report.violation else { panic!("{report}") };
     assert!(message.contains("no orphans") && message.contains("deployments default/web"), "{report}");
-    let told = trace.to_string();
-    assert!(told.contains("create pods default/web-"), "{report}");
+    let text = trace.to_string();
+    assert!(text.contains("create pods default/web-"), "{report}");
     for actor in ["deployment controller", "replicaset controller", "scheduler", "kubelet"] {
-        assert!(told.contains(actor), "{actor} is missing: {report}");
+        assert!(text.contains(actor), "{actor} is missing: {report}");
     }
-    assert!(told.contains("has waited for deployments web"), "{report}");
+    assert!(text.contains("has waited for deployments web"), "{report}");
 }
 
 #[derive(States)]
@@ -265,7 +265,7 @@ fn reductions_change_no_verdict_of_a_rollout() {
     assert!(all.states() <= none.states());
 }
 
-/// Upgrades a Deployment when it is told to, and announces that once the rollout is over. The hasty one looks only at how
+/// Upgrades a Deployment when its spec asks for it, and announces that once the rollout is over. The hasty one looks only at how
 /// many replicas are available.
 struct Announces {
     hasty: bool,
@@ -373,7 +373,7 @@ fn a_trace_says_which_of_two_controllers_made_a_pod() {
     let last = found.steps.last().unwrap_or_else(|| panic!("{report}"));
     assert_eq!(last.actor, "replicaset controller", "{report}");
     assert!(last.text.starts_with("create pods default/b-"), "{report}");
-    assert!(check.replay(&found).is_still_wrong(), "{report}");
+    assert!(check.replay(&found).is_reproduced(), "{report}");
 }
 
 #[derive(States)]
@@ -405,7 +405,7 @@ impl Machine for DeploysByName {
 }
 
 #[test]
-fn names_that_are_in_a_template_do_not_change_places() {
+fn names_that_are_in_a_template_are_not_permuted() {
     let deployed = |symmetry| {
         check(DeploysByName)
             .workloads()

@@ -3,8 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 
-use super::super::test_models::{Climbers, Fair, Fault, Graph, Wrong, WrongFault};
-use super::super::{Ended, Exploration, Options, Property, Violation, explore};
+use super::super::test_models::{Climbers, Fair, Fault, Forbidden, ForbiddenFault, Graph};
+use super::super::{Exploration, Options, Property, StopReason, Violation, explore};
 use super::actions;
 
 fn on(threads: usize) -> Options {
@@ -35,11 +35,11 @@ fn faults_add_states() {
     }
 }
 
-fn wrong(exploration: &Exploration) -> (String, Vec<&str>) {
+fn violation_of(exploration: &Exploration) -> (String, Vec<&str>) {
     match &exploration.violation {
         Some(Violation::Always { property, trace }) => (property.clone(), actions(trace)),
-        Some(Violation::Wrong { message, trace }) => (message.clone(), actions(trace)),
-        other => panic!("not wrong: {other:?}"),
+        Some(Violation::Step { message, trace }) => (message.clone(), actions(trace)),
+        other => panic!("no violation: {other:?}"),
     }
 }
 
@@ -58,22 +58,22 @@ fn the_trace_is_the_same_on_any_number_of_threads() {
 fn fewest_faults_come_before_fewest_steps() {
     // Three steps without a fault, or one with.
     let graph = Graph::new(&[(0, 9, Fault), (0, 1, Fair), (1, 2, Fair), (2, 9, Fair)]).always_not(9);
-    assert_eq!(wrong(&explore(&graph, &on(1))).1, ["0-1", "1-2", "2-9"]);
+    assert_eq!(violation_of(&explore(&graph, &on(1))).1, ["0-1", "1-2", "2-9"]);
     // With one fault in either case, the shorter way; it starts later.
     let graph = Graph::new(&[(0, 1, Fault), (1, 2, Fair), (2, 9, Fair), (0, 3, Fair), (3, 9, Fault)]);
-    assert_eq!(wrong(&explore(&graph.always_not(9), &on(1))).1, ["0-3", "3-9"]);
+    assert_eq!(violation_of(&explore(&graph.always_not(9), &on(1))).1, ["0-3", "3-9"]);
     // The way by two faults is shorter, but one is enough.
     let graph = Graph::new(&[(0, 1, Fault), (1, 9, Fault), (1, 2, Fair), (2, 3, Fair), (3, 9, Fair)]);
-    assert_eq!(wrong(&explore(&graph.always_not(9), &on(1))).1, ["0-1", "1-2", "2-3", "3-9"]);
+    assert_eq!(violation_of(&explore(&graph.always_not(9), &on(1))).1, ["0-1", "1-2", "2-3", "3-9"]);
 }
 
 #[test]
-fn of_ways_that_are_equally_short_the_one_with_the_later_fault_is_told() {
+fn of_ways_that_are_equally_short_the_one_with_the_later_fault_is_reported() {
     let graph = Graph::new(&[(0, 1, Fault), (1, 3, Fair), (3, 9, Fair), (0, 2, Fair), (2, 3, Fault)]);
-    assert_eq!(wrong(&explore(&graph.always_not(9), &on(1))).1, ["0-2", "2-3", "3-9"]);
+    assert_eq!(violation_of(&explore(&graph.always_not(9), &on(1))).1, ["0-2", "2-3", "3-9"]);
     // They join further on.
     let graph = [(0, 1, Fault), (1, 3, Fair), (3, 9, Fair), (0, 2, Fair), (2, 4, Fault), (4, 9, Fair)];
-    assert_eq!(wrong(&explore(&Graph::new(&graph).always_not(9), &on(1))).1, ["0-2", "2-4", "4-9"]);
+    assert_eq!(violation_of(&explore(&Graph::new(&graph).always_not(9), &on(1))).1, ["0-2", "2-4", "4-9"]);
 }
 
 #[test]
@@ -81,33 +81,33 @@ fn a_state_that_a_fault_reached_first_may_need_none() {
     // 1 is reached by a fault and then without; what follows from it then needs none either.
     let graph = Graph::new(&[(0, 1, Fault), (0, 2, Fair), (2, 3, Fair), (3, 1, Fair), (1, 9, Fair)]);
     let exploration = explore(&graph.clone().always_not(9), &on(1));
-    assert_eq!(wrong(&exploration).1, ["0-2", "2-3", "3-1", "1-9"]);
+    assert_eq!(violation_of(&exploration).1, ["0-2", "2-3", "3-1", "1-9"]);
     let exploration = explore(&graph, &on(1));
     assert_eq!((exploration.states, exploration.fault_layers), (5, None));
 }
 
 #[test]
-fn actions_can_be_wrong() {
-    let graph = Graph::new(&[(0, 1, Fair), (1, 7, Wrong)]);
+fn actions_can_be_violations() {
+    let graph = Graph::new(&[(0, 1, Fair), (1, 7, Forbidden)]);
     let exploration = explore(&graph, &on(2));
     assert_eq!(
-        (exploration.ended, wrong(&exploration)),
-        (Ended::Violated, ("wrong 7".to_owned(), vec!["0-1", "1-7"]))
+        (exploration.stop_reason, violation_of(&exploration)),
+        (StopReason::Violated, ("wrong 7".to_owned(), vec!["0-1", "1-7"]))
     );
-    // A wrong action has one more step than a wrong state of the same depth.
-    let graph = Graph::new(&[(0, 1, Fair), (0, 2, Fair), (1, 7, Wrong)]).always_not(2);
-    assert_eq!(wrong(&explore(&graph, &on(1))).1, ["0-2"]);
+    // A violating action has one more step than a violating state of the same depth.
+    let graph = Graph::new(&[(0, 1, Fair), (0, 2, Fair), (1, 7, Forbidden)]).always_not(2);
+    assert_eq!(violation_of(&explore(&graph, &on(1))).1, ["0-2"]);
 }
 
 #[test]
-fn a_wrong_fault_waits_for_its_layer() {
-    let graph = Graph::new(&[(0, 5, WrongFault), (0, 1, Fair), (1, 2, Fair), (2, 9, Fair)]);
-    assert_eq!(wrong(&explore(&graph, &on(1))), ("wrong 5".to_owned(), vec!["0-5"]));
-    assert_eq!(wrong(&explore(&graph.always_not(9), &on(1))).1, ["0-1", "1-2", "2-9"]);
-    // In its layer, a state that is wrong after fewer steps is found first.
-    let graph = Graph::new(&[(0, 1, Fair), (1, 2, Fair), (2, 7, WrongFault), (0, 9, Fault)]);
-    assert_eq!(wrong(&explore(&graph.clone().always_not(9), &on(1))).1, ["0-9"]);
-    assert_eq!(wrong(&explore(&graph, &on(1))).1, ["0-1", "1-2", "2-7"]);
+fn a_violating_fault_waits_for_its_layer() {
+    let graph = Graph::new(&[(0, 5, ForbiddenFault), (0, 1, Fair), (1, 2, Fair), (2, 9, Fair)]);
+    assert_eq!(violation_of(&explore(&graph, &on(1))), ("wrong 5".to_owned(), vec!["0-5"]));
+    assert_eq!(violation_of(&explore(&graph.always_not(9), &on(1))).1, ["0-1", "1-2", "2-9"]);
+    // In its layer, a state that is violated after fewer steps is found first.
+    let graph = Graph::new(&[(0, 1, Fair), (1, 2, Fair), (2, 7, ForbiddenFault), (0, 9, Fault)]);
+    assert_eq!(violation_of(&explore(&graph.clone().always_not(9), &on(1))).1, ["0-9"]);
+    assert_eq!(violation_of(&explore(&graph, &on(1))).1, ["0-1", "1-2", "2-7"]);
 }
 
 #[test]
@@ -116,43 +116,43 @@ fn sometimes_must_be_seen() {
     assert_eq!((seen.holds(), seen.sometimes), (true, vec![("sometimes".to_owned(), true)]));
     let never = explore(&Climbers::new(2, 3).sometimes(|at| at == [4, 2]), &on(2));
     assert_eq!(never.violation, Some(Violation::Never { property: "sometimes".to_owned() }));
-    assert_eq!((never.holds(), never.ended), (false, Ended::Complete));
+    assert_eq!((never.holds(), never.stop_reason), (false, StopReason::Complete));
 }
 
 #[test]
 fn limits_are_kept_and_said() {
     let climbers = Climbers::new(4, 19).sometimes(|at| at[0] == 99);
     let exploration = explore(&climbers, &Options { max_states: 10_000, ..on(2) });
-    assert_eq!((exploration.ended, exploration.fault_layers), (Ended::StateLimit, Some(0)));
+    assert_eq!((exploration.stop_reason, exploration.fault_layers), (StopReason::StateLimit, Some(0)));
     assert!((10_000..20_000).contains(&exploration.states), "{}", exploration.states);
     assert_eq!(exploration.violation, None, "what was not seen may yet come");
     let exploration = explore(&climbers, &Options { memory_bytes: 1_000_000, ..on(2) });
-    assert_eq!(exploration.ended, Ended::MemoryLimit);
+    assert_eq!(exploration.stop_reason, StopReason::MemoryLimit);
     assert!((900_000..1_500_000).contains(&exploration.memory.total), "{}", exploration.memory.total);
     let options = on(2);
     options.stop.store(true, Ordering::Relaxed);
-    assert_eq!(explore(&climbers, &options).ended, Ended::Stopped);
+    assert_eq!(explore(&climbers, &options).stop_reason, StopReason::Stopped);
 }
 
 #[test]
-fn what_was_reached_before_a_limit_is_judged() {
+fn what_was_reached_before_a_limit_is_evaluated() {
     let graph = Graph::new(&[(0, 1, Fair), (0, 2, Fair), (0, 3, Fair), (3, 4, Fair)]).always_not(3);
     let exploration = explore(&graph, &Options { max_states: 1, ..on(1) });
-    assert_eq!(wrong(&exploration).1, ["0-3"]);
+    assert_eq!(violation_of(&exploration).1, ["0-3"]);
     // So is what would have been found with one more fault.
-    let graph = Graph::new(&[(0, 1, Fair), (0, 7, WrongFault), (1, 2, Fair), (2, 3, Fair)]);
+    let graph = Graph::new(&[(0, 1, Fair), (0, 7, ForbiddenFault), (1, 2, Fair), (2, 3, Fair)]);
     let exploration = explore(&graph, &Options { max_states: 2, ..on(1) });
-    assert_eq!(wrong(&exploration).1, ["0-7"]);
+    assert_eq!(violation_of(&exploration).1, ["0-7"]);
 }
 
 #[test]
-fn layers_that_are_complete_are_judged_before_a_limit() {
+fn layers_that_are_complete_are_decided_before_a_limit() {
     let mut climbers = Climbers::new(3, 9).eventually(|_| false);
     climbers.falls = 1;
     let exploration = explore(&climbers, &Options { max_states: 1_500, ..on(2) });
-    assert_eq!((exploration.ended, exploration.fault_layers), (Ended::Violated, Some(0)));
+    assert_eq!((exploration.stop_reason, exploration.fault_layers), (StopReason::Violated, Some(0)));
     let exploration = explore(&climbers, &Options { max_states: 500, ..on(2) });
-    assert_eq!((exploration.ended, exploration.violation), (Ended::StateLimit, None));
+    assert_eq!((exploration.stop_reason, exploration.violation), (StopReason::StateLimit, None));
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn a_panic_of_the_model_reaches_the_caller() {
 }
 
 #[test]
-fn several_properties_are_told_apart() {
+fn several_properties_are_distinguished() {
     let graph = Graph::new(&[(0, 1, Fair)]).with(Property::always("first", |_, _| true)).always_not(1);
-    assert_eq!(wrong(&explore(&graph, &on(1))), ("always".to_owned(), vec!["0-1"]));
+    assert_eq!(violation_of(&explore(&graph, &on(1))), ("always".to_owned(), vec!["0-1"]));
 }

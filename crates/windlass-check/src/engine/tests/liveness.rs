@@ -1,17 +1,17 @@
 //! Ends: what fair runs get to and stay in.
 
 use super::super::test_models::{Climbers, Fair, Fault, Graph, How};
-use super::super::{Ended, Fairness, Options, Violation, explore};
+use super::super::{Fairness, Options, StopReason, Violation, explore};
 use super::actions;
 
-/// The way to an end that is wrong, and what repeats there.
+/// The way to an end that is a violation, and what repeats there.
 fn end(graph: &Graph) -> Option<(Vec<String>, Vec<String>)> {
     let violations: Vec<Option<Violation>> =
         [1, 2, 4].map(|threads| explore(graph, &Options { threads, ..Options::default() }).violation).into();
     assert!(violations.iter().all(|violation| *violation == violations[0]));
     let owned = |trace| actions(trace).into_iter().map(str::to_owned).collect();
     match violations[0].as_ref()? {
-        Violation::Eventually { trace, repeats, .. } | Violation::End { trace, repeats, .. } => {
+        Violation::Eventually { trace, repeats, .. } | Violation::AtRest { trace, repeats, .. } => {
             Some((owned(trace), owned(repeats)))
         }
         other => panic!("{other:?}"),
@@ -61,7 +61,7 @@ fn ends_that_need_fewer_faults_come_first() {
     let edges = [(0, 8, Fault), (0, 1, Fair), (1, 2, Fair), (2, 3, Fair)];
     check(&edges, &[0], Some((&["0-1", "1-2", "2-3"], &[])));
     check(&edges, &[3], Some((&["0-8"], &[])));
-    // After a fault, fair steps lead back to what was judged before.
+    // After a fault, fair steps lead back to what was decided before.
     check(&[(0, 1, Fair), (1, 2, Fault), (2, 0, Fair)], &[1], None);
     check(
         &[(0, 1, Fair), (1, 2, Fault), (2, 2, Fair), (2, 3, Fair), (3, 2, Fair)],
@@ -71,7 +71,7 @@ fn ends_that_need_fewer_faults_come_first() {
 }
 
 #[test]
-fn the_nearest_of_several_bad_ends_is_told() {
+fn the_nearest_of_several_bad_ends_is_reported() {
     let edges = [(0, 1, Fair), (1, 2, Fair), (2, 3, Fair), (0, 4, Fair), (4, 5, Fair), (1, 1, Fair)];
     check(&edges, &[0], Some((&["0-4", "4-5"], &[])));
 }
@@ -101,7 +101,7 @@ fn a_lasso_is_a_run_that_ends_where_it_began() {
     for (symmetry, partial_order) in [(false, false), (true, true)] {
         let options = Options { symmetry, partial_order, threads: 2, ..Options::default() };
         let exploration = explore(&climbers, &options);
-        assert_eq!(exploration.ended, Ended::Violated);
+        assert_eq!(exploration.stop_reason, StopReason::Violated);
         let Some(Violation::Eventually { trace, repeats, .. }) = exploration.violation else { panic!() };
         assert_eq!(heights(&actions(&trace), [0, 0, 0]), [2, 1, 1]);
         assert_eq!(trace.steps.len(), 4);
@@ -161,5 +161,5 @@ fn weak_fairness_within_a_limit_is_not_decided_beyond_it() {
     let graph = Graph::new(&edges).eventually_in(&[100]);
     let options = |max_states| Options { fairness: Fairness::Weak, max_states, ..Options::default() };
     assert!(explore(&graph, &options(1_000)).holds());
-    assert_eq!(explore(&graph, &options(100)).ended, Ended::StateLimit);
+    assert_eq!(explore(&graph, &options(100)).stop_reason, StopReason::StateLimit);
 }

@@ -43,14 +43,14 @@ fn less_is_visited() {
 }
 
 #[test]
-fn exchanged_actors_count_once() {
+fn permuted_actors_count_once() {
     // The orbits of rotations of 5 x 5 x 5: (125 + 2 * 5) / 3.
     let options = Options { threads: 1, ..Options::default() };
     assert_eq!(explore(&Climbers::new(3, 4), &options).states, 45);
 }
 
 #[test]
-fn rules_that_tell_actors_apart_stay_exact() {
+fn rules_that_distinguish_actors_stay_exact() {
     for broken_at in [[1, 2, 3], [2, 1, 3], [3, 2, 1], [0, 0, 4]] {
         let explorations = with_and_without(&pairs(4).always(move |at| at != broken_at));
         same_verdicts(&explorations);
@@ -62,7 +62,7 @@ fn rules_that_tell_actors_apart_stay_exact() {
 }
 
 #[test]
-fn ends_are_judged_the_same() {
+fn ends_are_evaluated_the_same() {
     same_verdicts(&with_and_without(&pairs(3).eventually(|at| at == [3, 3, 3])));
     same_verdicts(&with_and_without(&pairs(3).eventually(|at| at == [3, 3, 2])));
     let mut climbers = pairs(2);
@@ -79,15 +79,16 @@ fn the_model_objects_to_the_same_ends() {
     climbers.bad_end = Some(Arc::new(|at| at == [0, 2, 1]));
     let explorations = with_and_without(&climbers);
     same_verdicts(&explorations);
-    assert!(matches!(explorations[3].violation, Some(Violation::End { .. })));
+    assert!(matches!(explorations[3].violation, Some(Violation::AtRest { .. })));
     climbers.bad_end = Some(Arc::new(|at| at == [0, 3, 1]));
     same_verdicts(&with_and_without(&climbers));
 }
 
-/// The violation as it is told if a search without reductions would take too long.
-fn told_with_reductions(climbers: &Climbers) -> Violation {
+/// The violation as it is reported if a search without reductions would take too long.
+fn reported_with_reductions(climbers: &Climbers) -> Violation {
     let options = Options { threads: 1, ..Options::default() };
-    let found = Search::new(climbers.clone(), &options, Order::Faults).run().1.expect("something is wrong");
+    let found =
+        Search::new(climbers.clone(), &options, Order::Faults).run().1.expect("something is violated");
     retrace::violation(climbers, &found, 0, &options)
 }
 
@@ -110,23 +111,23 @@ fn heights(steps: &[&str], height: u32) -> Vec<u32> {
 }
 
 #[test]
-fn representatives_are_told_as_a_true_run() {
+fn representatives_are_reported_as_a_true_run() {
     for broken_at in [[1, 2, 0], [2, 0, 1], [0, 1, 2], [0, 2, 1]] {
-        let violation = told_with_reductions(&pairs(3).always(move |at| at != broken_at));
+        let violation = reported_with_reductions(&pairs(3).always(move |at| at != broken_at));
         let Violation::Always { trace, .. } = violation else { panic!("{violation:?}") };
         assert_eq!(heights(&actions(&trace), 3), broken_at);
     }
 }
 
 #[test]
-fn representatives_of_an_end_are_told_as_a_true_lasso() {
+fn representatives_of_an_end_are_reported_as_a_true_lasso() {
     let mut climbers = pairs(2);
     climbers.again = true;
-    let of_property = told_with_reductions(&climbers.clone().eventually(|at| at != [0, 2, 1]));
+    let of_property = reported_with_reductions(&climbers.clone().eventually(|at| at != [0, 2, 1]));
     climbers.bad_end = Some(Arc::new(|at| at == [0, 2, 1]));
-    let of_model = told_with_reductions(&climbers);
+    let of_model = reported_with_reductions(&climbers);
     for violation in [of_property, of_model] {
-        let (Violation::Eventually { trace, repeats, .. } | Violation::End { trace, repeats, .. }) =
+        let (Violation::Eventually { trace, repeats, .. } | Violation::AtRest { trace, repeats, .. }) =
             violation
         else {
             panic!("{violation:?}")

@@ -2,20 +2,22 @@
 
 use std::sync::atomic::Ordering;
 
-use super::super::test_models::{Climbers, Fair, Fault, Graph, Wrong};
-use super::super::{Ended, Options, Scheduler, Simulation, SimulationOptions, Violation, explore, simulate};
+use super::super::test_models::{Climbers, Fair, Fault, Forbidden, Graph};
+use super::super::{
+    Options, Scheduler, Simulation, SimulationOptions, StopReason, Violation, explore, simulate,
+};
 use super::actions;
 
 fn seeded(seed: u64) -> SimulationOptions {
     SimulationOptions { seed, runs: Some(200), depth: 60, ..SimulationOptions::default() }
 }
 
-fn wrong(simulation: &Simulation) -> (u64, &Violation) {
+fn violation_of(simulation: &Simulation) -> (u64, &Violation) {
     let (seed, violation) = simulation.violation.as_ref().expect("it is planted");
     (*seed, violation)
 }
 
-/// Too large to explore in a test, with something wrong in one corner.
+/// Too large to explore in a test, with a violation in one corner.
 fn planted() -> Climbers {
     let mut climbers = Climbers::new(6, 30).always(|at| at[2] < 5 || at[4] != 0);
     climbers.falls = 2;
@@ -27,12 +29,12 @@ fn finds_what_is_planted_and_finds_it_again_from_its_seed() {
     for scheduler in [Scheduler::Random, Scheduler::Pct(3)] {
         let options = SimulationOptions { scheduler, end_states: 0, ..seeded(7) };
         let first = simulate(&planted(), &options);
-        let (seed, violation) = wrong(&first);
+        let (seed, violation) = violation_of(&first);
         let Violation::Always { property, trace } = violation else { panic!("{violation:?}") };
         assert_eq!((property.as_str(), actions(trace)), ("always", vec!["Up(2)"; 5]), "it is made shortest");
-        assert_eq!(wrong(&simulate(&planted(), &options)), (seed, violation));
-        let alone = SimulationOptions { seed, runs: Some(1), ..options };
-        assert_eq!(wrong(&simulate(&planted(), &alone)), (seed, violation));
+        assert_eq!(violation_of(&simulate(&planted(), &options)), (seed, violation));
+        let single = SimulationOptions { seed, runs: Some(1), ..options };
+        assert_eq!(violation_of(&simulate(&planted(), &single)), (seed, violation));
     }
 }
 
@@ -59,15 +61,15 @@ fn priorities_change_on_the_way() {
 }
 
 #[test]
-fn wrong_actions_are_found_with_the_steps_they_take() {
-    let graph = Graph::new(&[(0, 1, Fair), (1, 0, Fair), (1, 2, Fault), (2, 0, Fair), (2, 5, Wrong)]);
+fn violating_actions_are_found_with_the_steps_they_take() {
+    let graph = Graph::new(&[(0, 1, Fair), (1, 0, Fair), (1, 2, Fault), (2, 0, Fair), (2, 5, Forbidden)]);
     let simulation = simulate(&graph, &seeded(3));
-    let Violation::Wrong { message, trace } = wrong(&simulation).1 else { panic!("{simulation:?}") };
+    let Violation::Step { message, trace } = violation_of(&simulation).1 else { panic!("{simulation:?}") };
     assert_eq!((message.as_str(), actions(trace)), ("wrong 5", vec!["0-1", "1-2", "2-5"]));
 }
 
 #[test]
-fn ends_are_judged_and_unfair_loops_are_none() {
+fn liveness_is_decided_and_unfair_loops_are_no_ends() {
     // 0 and 1 loop for as long as one likes, but 2 stays possible: no violation.
     let leaves = Graph::new(&[(0, 1, Fair), (1, 0, Fair), (1, 2, Fair)]);
     let simulation = simulate(&leaves.clone().eventually_in(&[2]), &seeded(5));
@@ -77,12 +79,12 @@ fn ends_are_judged_and_unfair_loops_are_none() {
     let mut graph = leaves;
     graph.edges.extend([(0, 3, Fault), (3, 4, Fair), (4, 3, Fair)]);
     let simulation = simulate(&graph.eventually_in(&[2, 3]), &seeded(5));
-    let Violation::Eventually { trace, repeats, .. } = wrong(&simulation).1 else { panic!() };
+    let Violation::Eventually { trace, repeats, .. } = violation_of(&simulation).1 else { panic!() };
     assert_eq!((actions(trace), actions(repeats)), (vec!["0-3", "3-4"], vec!["4-3", "3-4"]));
 }
 
 #[test]
-fn ends_that_are_too_many_to_judge_are_said_to_be() {
+fn too_many_states_leave_liveness_undecided() {
     let mut climbers = Climbers::new(6, 30).eventually(|_| false);
     climbers.again = true;
     let simulation = simulate(&climbers, &SimulationOptions { runs: Some(3), ..seeded(1) });
@@ -90,7 +92,7 @@ fn ends_that_are_too_many_to_judge_are_said_to_be() {
     // As fair runs come near their end, there is less to search.
     let climbers = Climbers::new(6, 30).eventually(|_| false);
     let simulation = simulate(&climbers, &SimulationOptions { runs: Some(3), ..seeded(1) });
-    assert!(matches!(wrong(&simulation).1, Violation::Eventually { .. }));
+    assert!(matches!(violation_of(&simulation).1, Violation::Eventually { .. }));
 }
 
 #[test]
@@ -113,7 +115,7 @@ fn it_takes_over_when_memory_is_full() {
     };
     let climbers = Climbers::new(6, 30).always(|at| at.iter().sum::<u32>() < 50);
     let exploration = explore(&climbers, &options);
-    assert_eq!((exploration.ended, &exploration.violation), (Ended::MemoryLimit, &None));
+    assert_eq!((exploration.stop_reason, &exploration.violation), (StopReason::MemoryLimit, &None));
     assert!(exploration.states > 10_000);
-    assert!(matches!(wrong(exploration.simulation.as_ref().unwrap()).1, Violation::Always { .. }));
+    assert!(matches!(violation_of(exploration.simulation.as_ref().unwrap()).1, Violation::Always { .. }));
 }

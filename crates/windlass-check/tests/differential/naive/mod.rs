@@ -28,7 +28,7 @@ use state::{Known, Snapshot, State};
 use steps::{Deed, Sender, Steps};
 use views::View;
 
-/// The name of what is wrong with code that has a bug of its own.
+/// The name of the violation of code that has a bug of its own.
 pub(crate) const BUG: &str = "code";
 
 /// An exploration that is complete.

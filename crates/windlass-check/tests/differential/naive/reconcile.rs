@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use windlass::model::{Body, Key, Request, Verb, object};
-use windlass::{Answer, Ask, ObjectRef, Step, Verdict};
+use windlass::{Answer, Ask, ObjectRef, ReconcileResult, Step};
 
 use super::Explorer;
 use super::state::{Known, Message, Past, Reconcile, Slot, State};
@@ -33,7 +33,7 @@ impl Explorer<'_> {
         }
         let point = Rc::new(match step {
             Step::Ask(asks) => Point::Asks(asks.into_iter().map(Known::new).collect()),
-            Step::End(ended) if ended.bug.is_none() => Point::Over { again: is_tried_again(&ended.verdict) },
+            Step::End(ended) if ended.bug.is_none() => Point::Over { again: is_tried_again(&ended.result) },
             Step::End(_) | Step::Bug(_) => Point::Bug,
         });
         self.memory.points.insert(key, point.clone());
@@ -60,8 +60,8 @@ impl Explorer<'_> {
             let slots: Vec<Slot> = asks.iter().map(|ask| slot(state, process, ask, &past)).collect();
             if slots.iter().any(|slot| slot.answer.is_none()) {
                 let active = &mut state.processes[process].active;
-                let place = active.partition_point(|known| known.target < target);
-                active.insert(place, Reconcile { target, past, slots });
+                let index = active.partition_point(|known| known.target < target);
+                active.insert(index, Reconcile { target, past, slots });
                 return;
             }
             // It has asked for the time only.
@@ -70,7 +70,7 @@ impl Explorer<'_> {
     }
 
     /// An answer arrives. With the last one of a batch the reconcile goes on.
-    pub(super) fn receive(&mut self, state: &mut State, at: Place, answer: Known<Answer>) {
+    pub(super) fn receive(&mut self, state: &mut State, at: SlotIndex, answer: Known<Answer>) {
         let ask = state.processes[at.process].active[at.active].slots[at.slot].message.ask.clone();
         self.learn(state, at.process, &ask, &answer);
         let active = &mut state.processes[at.process].active;
@@ -88,7 +88,7 @@ impl Explorer<'_> {
 
 /// Which ask of which reconcile of which process.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct SlotIndex {
     pub(super) process: usize,
     pub(super) active: usize,
     pub(super) slot: usize,
@@ -113,11 +113,13 @@ fn slot(state: &State, sender: usize, ask: &Known<Ask>, past: &Past) -> Slot {
     Slot { message, delivered: false, replies: Vec::new(), answer }
 }
 
-fn is_tried_again(verdict: &Verdict) -> bool {
-    match verdict {
-        Verdict::Done { requeue_after } => requeue_after.is_some(),
-        Verdict::Requeue { .. } | Verdict::Conflict { .. } | Verdict::Failed { .. } => true,
-        Verdict::Gone | Verdict::Idle | Verdict::Terminal { .. } => false,
+fn is_tried_again(result: &ReconcileResult) -> bool {
+    match result {
+        ReconcileResult::Done { requeue_after } => requeue_after.is_some(),
+        ReconcileResult::Requeue { .. }
+        | ReconcileResult::Conflict { .. }
+        | ReconcileResult::Failed { .. } => true,
+        ReconcileResult::Gone | ReconcileResult::Idle | ReconcileResult::Terminal { .. } => false,
     }
 }
 

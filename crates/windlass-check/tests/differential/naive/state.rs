@@ -14,7 +14,7 @@ use super::views::View;
 use crate::machine::is_read;
 use crate::world::Budget;
 
-/// The whole world at one moment.
+/// The whole world at one point in time.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct State {
     pub(super) cluster: Snapshot,
@@ -214,8 +214,8 @@ impl Hash for Snapshot {
 
 /// Adds to a sorted list.
 pub(super) fn add<T: Ord>(list: &mut Vec<T>, value: T) {
-    let place = list.partition_point(|known| *known < value);
-    list.insert(place, value);
+    let index = list.partition_point(|known| *known < value);
+    list.insert(index, value);
 }
 
 /// Adds to a sorted list, unless it is there.

@@ -5,7 +5,7 @@ use windlass::{Answer, Ask, CallError, ObjectRef, Service};
 
 use super::Explorer;
 use super::meet::Collection;
-use super::reconcile::Place;
+use super::reconcile::SlotIndex;
 use super::state::{Known, Message, Peer, Process, Slot, State, add, add_once};
 use super::views::View;
 use crate::machine::Register;
@@ -14,7 +14,7 @@ use crate::machine::Register;
 #[derive(Default)]
 pub(super) struct Steps {
     pub(super) all: Vec<Step>,
-    /// Whether the steps are told in words.
+    /// Whether the steps are described in words.
     pub(super) in_words: bool,
 }
 
@@ -78,7 +78,7 @@ impl Explorer<'_> {
             self.start_step(state, process, steps);
             for (active, reconcile) in state.processes[process].active.iter().enumerate() {
                 for (number, slot) in reconcile.slots.iter().enumerate() {
-                    let at = Place { process, active, slot: number };
+                    let at = SlotIndex { process, active, slot: number };
                     match slot.answer {
                         Some(_) => {}
                         None if state.cuts.contains(&(process, slot.message.peer())) => {
@@ -165,16 +165,16 @@ impl Explorer<'_> {
             return;
         }
         let is_free = |parent: &ObjectRef| active.iter().all(|reconcile| reconcile.target != *parent);
-        if let Some(place) = queue.iter().position(is_free) {
+        if let Some(index) = queue.iter().position(is_free) {
             let mut next = state.clone();
-            let target = next.processes[process].queue.remove(place);
+            let target = next.processes[process].queue.remove(index);
             self.go_on(&mut next, process, target, Vec::new());
-            steps.fair(next, || format!("{process}: the reconcile of {} starts", queue[place]));
+            steps.fair(next, || format!("{process}: the reconcile of {} starts", queue[index]));
         }
     }
 
     /// A request that has not arrived: it arrives, is lost, or is answered with an error.
-    fn steps_of_sent(&mut self, state: &State, at: Place, slot: &Slot, steps: &mut Steps) {
+    fn steps_of_sent(&mut self, state: &State, at: SlotIndex, slot: &Slot, steps: &mut Steps) {
         let what = || format!("{}: {}", at.process, shown(&slot.message.ask));
         if state.left.lost_requests > 0 {
             let mut next = state.clone();
@@ -209,7 +209,7 @@ impl Explorer<'_> {
     }
 
     /// A write that has arrived: its answer does, or is lost; or the write arrives again.
-    fn steps_of_delivered(&mut self, state: &State, at: Place, slot: &Slot, steps: &mut Steps) {
+    fn steps_of_delivered(&mut self, state: &State, at: SlotIndex, slot: &Slot, steps: &mut Steps) {
         let what = || format!("{}: {}", at.process, shown(&slot.message.ask));
         for reply in &slot.replies {
             let mut next = state.clone();
@@ -233,7 +233,7 @@ impl Explorer<'_> {
 
     /// What cannot get through, or whose answer cannot. If messages can be reordered, a write that was sent and not
     /// delivered is still on its way.
-    fn partition_step(&mut self, state: &State, at: Place, slot: &Slot, steps: &mut Steps) {
+    fn partition_step(&mut self, state: &State, at: SlotIndex, slot: &Slot, steps: &mut Steps) {
         let mut next = state.clone();
         let what = || format!("{}: {}", at.process, shown(&slot.message.ask));
         // A cache that cannot follow any more goes on answering.
@@ -252,7 +252,7 @@ impl Explorer<'_> {
     }
 
     /// A write takes effect, and its answer is on its way back.
-    fn answer(&mut self, state: &mut State, at: Place, message: &Message) {
+    fn answer(&mut self, state: &mut State, at: SlotIndex, message: &Message) {
         let answer = self.meet(state, &message.ask);
         let slot = &mut state.processes[at.process].active[at.active].slots[at.slot];
         slot.delivered = true;

@@ -34,8 +34,8 @@ impl View {
 
     /// The watch of a kind delivers its next change.
     pub(super) fn deliver(&mut self, kind: &str) -> Option<Known<Change>> {
-        let place = self.pending.iter().position(|change| *change.key.plural == *kind)?;
-        let change = self.pending.remove(place);
+        let index = self.pending.iter().position(|change| *change.key.plural == *kind)?;
+        let change = self.pending.remove(index);
         self.see(&change);
         Some(change)
     }
@@ -83,16 +83,16 @@ impl View {
         let last = self.pending.iter().rposition(|change| is_known_by(change, ask, answer))?;
         let key = self.pending[last].key.clone();
         let mut learnt: Option<Change> = None;
-        for place in (0..=last).filter(|place| self.pending[*place].key == key).collect::<Vec<_>>() {
-            let change = (*self.pending[place]).clone();
+        for index in (0..=last).filter(|index| self.pending[*index].key == key).collect::<Vec<_>>() {
+            let change = (*self.pending[index]).clone();
             self.see(&change);
             let before = learnt.map_or_else(|| change.before.clone(), |learnt| learnt.before);
             learnt = Some(Change { before, ..change });
         }
-        let mut place = 0;
+        let mut index = 0;
         self.pending.retain(|change| {
-            place += 1;
-            place > last + 1 || change.key != key
+            index += 1;
+            index > last + 1 || change.key != key
         });
         learnt
     }

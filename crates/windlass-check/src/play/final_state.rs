@@ -20,39 +20,39 @@ const DEFINITIONS: &str = "customresourcedefinitions ";
 /// Left out are definitions, and what every cluster has from the start. A name that the API server has made up is
 /// replaced by its prefix and a number, and a uid that stands in a text by a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct End {
+pub struct FinalState {
     objects: BTreeMap<String, Value>,
 }
 
-impl End {
-    /// The end that these objects are, as a client reads them.
+impl FinalState {
+    /// The final state that these objects are, as a client reads them.
     pub fn of(objects: impl IntoIterator<Item = (Key, Value)>) -> Self {
         let shared = objects.into_iter().map(|(key, value)| (key, Arc::new(value)));
-        End::of_settled(settled_objects(shared, &[]))
+        FinalState::of_settled(settled_objects(shared, &[]))
     }
 
     /// All objects of a cluster.
     pub(super) fn of_cluster(cluster: &Cluster) -> Self {
-        End::of_settled(settled_objects(cluster.store().all(), &[]))
+        FinalState::of_settled(settled_objects(cluster.store().all(), &[]))
     }
 
-    /// Objects from which everything that is left out of ends is gone already.
+    /// Objects from which everything that is left out of final states is gone already.
     pub(super) fn of_settled(mut objects: BTreeMap<String, Value>) -> Self {
         let base = Cluster::new();
         let base: BTreeSet<String> = base.store().all().map(|(key, _)| show::object_name(&key)).collect();
         objects.retain(|name, _| !name.starts_with(DEFINITIONS) && !base.contains(name));
-        End { objects: without_uids(with_plain_names(objects)) }
+        FinalState { objects: without_uids(with_plain_names(objects)) }
     }
 
-    /// What another end has instead, as a diff; empty if they are equal.
-    pub fn difference(&self, other: &End) -> String {
-        let all = |end: &End| Value::Object(end.objects.clone().into_iter().collect());
+    /// What another final state has instead, as a diff; empty if they are equal.
+    pub fn difference(&self, other: &FinalState) -> String {
+        let all = |end: &FinalState| Value::Object(end.objects.clone().into_iter().collect());
         if self == other { String::new() } else { difference(&all(self), &all(other)) }
     }
 }
 
 /// The objects, one per line.
-impl fmt::Display for End {
+impl fmt::Display for FinalState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines: Vec<String> =
             self.objects.iter().map(|(name, value)| format!("{name}: {value}")).collect();
@@ -73,8 +73,8 @@ fn with_plain_names(mut objects: BTreeMap<String, Value>) -> BTreeMap<String, Va
         .collect();
     generated.sort_by(|one, other| (&one.0, other.2, &one.1).cmp(&(&other.0, one.2, &other.1)));
     let mut number = 0;
-    for (place, (prefix, name, _)) in generated.iter().enumerate() {
-        number = if place > 0 && generated[place - 1].0 == *prefix { number + 1 } else { 1 };
+    for (index, (prefix, name, _)) in generated.iter().enumerate() {
+        number = if index > 0 && generated[index - 1].0 == *prefix { number + 1 } else { 1 };
         let plain = format!("{prefix}*{number}");
         let renamed = objects.into_iter().map(|(full, mut found)| {
             let is_named_so = object::name(&found) == name;
@@ -122,8 +122,8 @@ fn without_uids(objects: BTreeMap<String, Value>) -> BTreeMap<String, Value> {
 fn without_uid(text: &str) -> String {
     const LENGTH: usize = 36;
     let is_uid = |part: &[u8]| {
-        let is_dash = |place: usize| [8, 13, 18, 23].contains(&place);
-        part.iter().enumerate().all(|(place, byte)| match is_dash(place) {
+        let is_dash = |index: usize| [8, 13, 18, 23].contains(&index);
+        part.iter().enumerate().all(|(index, byte)| match is_dash(index) {
             true => *byte == b'-',
             false => byte.is_ascii_hexdigit(),
         })
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn ends_are_equal_whatever_the_versions_times_and_made_up_names() {
         let end = |version: &str, made_up: &str| {
-            End::of([
+            FinalState::of([
                 map(
                     "a",
                     json!({"metadata": {"name": "a", "resourceVersion": version, "uid": version}, "data": {"child": made_up}}),
@@ -182,7 +182,7 @@ mod tests {
         let end = |uid: &str| {
             let name = format!("mq-{uid}");
             let child = json!({"metadata": {"name": name}});
-            End::of([
+            FinalState::of([
                 map("a", json!({"metadata": {"name": "a"}, "data": {"child": name}})),
                 map(&name, child),
             ])
@@ -195,8 +195,9 @@ mod tests {
 
     #[test]
     fn ends_differ_by_what_is_in_the_objects() {
-        let end =
-            |value: &str| End::of([map("a", json!({"metadata": {"name": "a"}, "data": {"value": value}}))]);
+        let end = |value: &str| {
+            FinalState::of([map("a", json!({"metadata": {"name": "a"}, "data": {"value": value}}))])
+        };
         assert_ne!(end("1"), end("2"));
         assert!(
             end("1").difference(&end("2")).contains("+     value: \"2\""),
@@ -209,7 +210,7 @@ mod tests {
     #[test]
     fn it_matters_that_an_object_is_being_deleted_and_not_since_when() {
         let end = |since: Value| {
-            End::of([map("a", json!({"metadata": {"name": "a", "deletionTimestamp": since}}))])
+            FinalState::of([map("a", json!({"metadata": {"name": "a", "deletionTimestamp": since}}))])
         };
         assert_eq!(end(json!("2026-01-01T00:00:00Z")), end(json!("2026-11-18T11:04:10Z")));
         assert_ne!(end(json!("2026-01-01T00:00:00Z")), end(Value::Null));
@@ -217,6 +218,6 @@ mod tests {
 
     #[test]
     fn what_every_cluster_has_is_left_out() {
-        assert_eq!(End::of_cluster(&Cluster::new()), End::of([]));
+        assert_eq!(FinalState::of_cluster(&Cluster::new()), FinalState::of([]));
     }
 }

@@ -81,8 +81,8 @@ fn check_twin(twin: Twin) -> Check {
 
 pub(crate) fn specimen() -> Specimen {
     Specimen {
-        name: "end_that_nobody_saw",
-        story: "A pod's disk is released when the watch tells of the pod's end; while the watch is broken, it never does.",
+        name: "missed_delete_event",
+        story: "A pod's disk is released when the watch reports the pod's end; while the watch is broken, it never does.",
         origin: "dotnet/dotnet-operator-sdk issue 675",
         reveals: "the disk is released",
         broken: || check_twin(Twin::Broken),
