@@ -1,4 +1,4 @@
-//! `windlass check`: runs the bundled checks and tells what they found.
+//! `windlass check`: runs the bundled checks and reports what they found.
 
 pub(crate) mod bundled;
 mod finding;
@@ -28,7 +28,7 @@ use crate::output::OutputArguments;
 
 /// The exit code for what could not be started.
 pub(crate) const BAD_USAGE: u8 = 2;
-/// Checks give up, undecided, after so many states unless told otherwise.
+/// Default maximum number of states of a check, after which it is undecided.
 const MAX_STATES: usize = 20_000_000;
 
 /// Check the bundled controllers: every crash, duplicate and reordering, on every interleaving.
@@ -41,39 +41,40 @@ const MAX_STATES: usize = 20_000_000;
   windlass check second-first --trace-dir traces             see a mistake being found, and keep its trace
   windlass check two-configmaps --memory 2G --output json    within bounds, for a tool")]
 pub(crate) struct CheckArguments {
-    /// The checks to run; `--list` names them.
+    /// Names of the checks to run; `--list` prints them.
     #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(bundled::all().into_iter().map(|known| known.name)), hide_possible_values = true)]
     names: Vec<String>,
-    /// Only list the checks.
+    /// List the checks and exit.
     #[arg(long)]
     list: bool,
     #[command(flatten)]
     output: OutputArguments,
-    /// How many threads work; all cores if not given.
+    /// Number of worker threads. Default: one per core.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     threads: Option<usize>,
-    /// Explore so many states at most, then go on with random runs.
+    /// Maximum number of states to explore before continuing with random runs.
     #[arg(long, value_name = "N", value_parser = at_least_one, default_value_t = MAX_STATES)]
     max_states: usize,
-    /// Explore as long as the states take no more memory than this, then go on with random runs: 512M, 2G.
+    /// Maximum memory of the explored states before continuing with random runs, such as 512M or 2G.
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     memory: Option<usize>,
-    /// Tell states apart that differ only in names, or in which process of a controller is which.
+    /// Disable symmetry reduction: distinguish states that differ only in names, or in which replica is which.
     #[arg(long)]
     no_symmetry: bool,
-    /// Try every order, even of steps that cannot interfere.
+    /// Disable partial-order reduction: try every order, even of independent steps.
     #[arg(long)]
     no_partial_order: bool,
-    /// Visit states too in which no more can go wrong than in others that are alike in all else.
+    /// Disable subsumption: also visit states that allow no more behaviour than an explored one.
     #[arg(long)]
     no_subsumption: bool,
-    /// Write NAME.json, NAME.html and NAME.mmd of what fails into this folder.
+    /// Write the counterexample of each violated check to this folder, as NAME.json, NAME.html and NAME.mmd.
     #[arg(long, value_name = "DIR")]
     trace_dir: Option<PathBuf>,
-    /// Draw random runs for so many seconds instead of exploring everything. If they find nothing, it is undecided.
+    /// Simulate random runs for this many seconds instead of exploring all states. Without a finding the check is
+    /// undecided.
     #[arg(long, value_name = "SECONDS", value_parser = at_least_one)]
     simulate: Option<usize>,
-    /// Draw the same random runs again.
+    /// Seed of the random runs, to repeat them.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 }
@@ -184,7 +185,7 @@ fn options(name: &'static str, arguments: &CheckArguments, stop: &Arc<AtomicBool
         memory_bytes: arguments.memory.unwrap_or(all.memory_bytes),
         stop: stop.clone(),
         progress: progress::line(name),
-        // What is too large to be explored is at least tried at random.
+        // What is too large to be explored is at least simulated.
         then_simulate: Some(simulate::after_a_limit(arguments.seed, stop)),
         ..all
     }

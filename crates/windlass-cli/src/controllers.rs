@@ -16,7 +16,7 @@ pub(crate) struct BundledController {
     pub(crate) controller: Controller,
     /// The definition of its parent kind.
     pub(crate) definition: Value,
-    /// The namespaces that it looks after if nothing is said; none for all.
+    /// Namespaces that it watches by default; empty for all.
     pub(crate) namespaces: &'static [&'static str],
 }
 
@@ -62,8 +62,7 @@ pub(crate) fn all() -> anyhow::Result<Vec<BundledController>> {
     ])
 }
 
-/// The namespaces that controllers look after: those that are given, or all, or what is usual for each of them. None
-/// stands for all.
+/// The namespaces that controllers watch: those that are given, or all, or the default of each. Empty stands for all.
 pub(crate) fn namespaces(controllers: &[BundledController], given: &[String], all: bool) -> Vec<String> {
     if !given.is_empty() || all || controllers.iter().any(|bundled| bundled.namespaces.is_empty()) {
         return given.to_vec();
@@ -102,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn klight_alone_looks_after_the_namespace_default() {
+    fn only_klight_watches_the_default_namespace_by_default() {
         let named = |names: &[&str]| {
             named(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()).expect("they are there")
         };

@@ -174,8 +174,8 @@ async fn replace_contact(
     let network = NETWORKS[0];
     let contact =
         progress.object(NETWORK, network)["status"]["contact"].as_str().unwrap_or_default().to_owned();
-    let place = peers.iter().position(|peer| peer.name == contact).context("the network has no contact")?;
-    let dead = peers.remove(place);
+    let index = peers.iter().position(|peer| peer.name == contact).context("the network has no contact")?;
+    let dead = peers.remove(index);
     say!("   kill -9 {}, the process of {contact}", dead.process_id());
     dead.kill()?;
     let newcomer = LightpeerProcess::start(&name(network, PEERS_OF_EACH))?;

@@ -18,9 +18,9 @@ use crate::controllers;
   windlass graph web-app                          Mermaid, for a README
   windlass graph web-app --format svg > web-app.svg")]
 pub(crate) struct GraphArguments {
-    /// The controller.
+    /// Name of the controller.
     name: String,
-    /// How to draw it.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Mermaid)]
     format: Format,
 }

@@ -1,4 +1,4 @@
-//! `windlass lightpeer`: a member of a peer network, until it is told to stop; and a client for those that run.
+//! `windlass lightpeer`: runs a member of a peer network until it is stopped, and a client for running ones.
 
 mod client;
 mod duration;
@@ -39,44 +39,44 @@ In a pod:
 pub(crate) struct LightpeerArguments {
     #[command(subcommand)]
     client: Option<ClientCommand>,
-    /// Where to listen; port 0 takes a free one.
+    /// Listen on this address; port 0 picks a free port.
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address, default_value = "127.0.0.1:9081")]
     listen: SocketAddr,
-    /// The address that others reach it at; without it, where it listens.
+    /// Address at which other peers reach this one. Default: where it listens.
     #[arg(long, value_name = "HOST:PORT")]
     advertise: Option<String>,
-    /// What it is called, different for each peer; without it, a random name.
+    /// Name of this peer, unique among its peers. Default: a random name.
     #[arg(long)]
     name: Option<String>,
-    /// Keep the chain in this folder; without it, it is in memory, and with the other peers.
+    /// Store the chain in this folder. Default: in memory only, and at the other peers.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Join the network of this peer, or of the first of several that answers; tries until it is done.
+    /// Join the network of this peer, or of the first of several that answers; retries until it succeeds.
     #[arg(long, value_name = "HOST:PORT")]
     join: Vec<String>,
-    /// The network to be in, such as NAMESPACE/ID. Peers of different networks never share blocks. What it was told later,
-    /// and has kept with --data, holds instead.
+    /// Network of this peer, such as NAMESPACE/ID. Peers of different networks never share blocks. A network that it has
+    /// joined later, and stored with --data, takes precedence.
     #[arg(long, value_name = "ID")]
     network: Option<String>,
-    /// How often to check the other peers.
+    /// Interval of the health checks of other peers.
     #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration::parse)]
     peers_check: Duration,
-    /// Drop a peer after so many failed checks in a row.
+    /// Number of consecutive failed checks after which a peer is dropped.
     #[arg(long, value_name = "NUMBER", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     drop_after: u32,
-    /// How long a call to another peer may take.
+    /// Timeout of a call to another peer.
     #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration::parse)]
     deadline: Duration,
-    /// The certificate chain to show (PEM); then all peers must use TLS.
+    /// Use this certificate chain (PEM); then all peers must use TLS.
     #[arg(long, value_name = "FILE", requires_all = ["tls_key", "tls_ca"])]
     tls_cert: Option<PathBuf>,
-    /// The key of the certificate (PEM).
+    /// Private key of the certificate (PEM).
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// The authority that has signed the certificates of the peers (PEM).
+    /// Certificate authority of the peers (PEM).
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_ca: Option<PathBuf>,
-    /// What goes to standard output: one line when it is ready, or a JSON document per line for all that happens.
+    /// Format of standard output: one line when the peer is ready, or a JSON document per line for each event.
     #[arg(long, value_enum, default_value_t = Output::Text)]
     output: Output,
     /// Log as lines of JSON.
@@ -109,7 +109,7 @@ pub(crate) fn run(arguments: &LightpeerArguments) -> anyhow::Result<ExitCode> {
 }
 
 async fn serve(arguments: &LightpeerArguments) -> anyhow::Result<()> {
-    // Asked for before the peer starts, so that none is missed.
+    // Installed before the peer starts, so that no signal is missed.
     let stop = windlass_runtime::signalled().context("signals cannot be caught")?;
     for contact in &arguments.join {
         check_address(contact)
@@ -121,28 +121,28 @@ async fn serve(arguments: &LightpeerArguments) -> anyhow::Result<()> {
     tokio::select! {
         _ = stop => {}
         () = input_ends(), if arguments.until_input_ends => {}
-        () = tell_events(events, output) => {}
+        () = print_events(events, output) => {}
         () = join_any(&peer, arguments) => {}
     }
-    tracing::info!("ending");
+    tracing::info!("shutting down");
     let counters = peer.counters();
     peer.shutdown().await;
-    tell(output, &json!({"event": "ended", "counters": counters}));
+    print(output, &json!({"event": "ended", "counters": counters}));
     Ok(())
 }
 
-/// Ready when whoever started this process is gone, or has nothing more to say.
+/// Resolves when standard input is closed, which the end of the parent process does, too.
 async fn input_ends() {
-    let (told, ended) = tokio::sync::oneshot::channel();
+    let (closed, ended) = tokio::sync::oneshot::channel();
     // A thread of its own: the runtime would wait for one of its own at the end, and this one may read for ever.
     std::thread::spawn(move || {
         let _ = io::copy(&mut io::stdin(), &mut io::sink());
-        let _ = told.send(());
+        let _ = closed.send(());
     });
     let _ = ended.await;
 }
 
-/// Joins the first contact that lets it in, and then never ends. A peer that was told another network since it was first
+/// Joins the first contact that accepts it, and then never ends. A peer that has joined another network since it was first
 /// started stays there.
 async fn join_any(peer: &Peer, arguments: &LightpeerArguments) {
     let (contacts, pause) = (&arguments.join, arguments.peers_check);
@@ -159,11 +159,11 @@ async fn join_any(peer: &Peer, arguments: &LightpeerArguments) {
     std::future::pending().await
 }
 
-async fn tell_events(mut events: Receiver<Event>, output: Output) {
+async fn print_events(mut events: Receiver<Event>, output: Output) {
     loop {
         match events.recv().await {
-            Ok(event) => tell(output, &document(&event)),
-            Err(RecvError::Lagged(lost)) => tell(output, &json!({"event": "lost", "events": lost})),
+            Ok(event) => print(output, &document(&event)),
+            Err(RecvError::Lagged(lost)) => print(output, &json!({"event": "lost", "events": lost})),
             Err(RecvError::Closed) => std::future::pending().await,
         }
     }
@@ -173,8 +173,8 @@ fn document(event: &Event) -> Value {
     serde_json::to_value(event).expect("an event is made of texts and numbers")
 }
 
-/// A peer goes on when nobody reads what it tells.
-fn tell(output: Output, document: &Value) {
+/// Prints an event. A closed standard output does not end the peer.
+fn print(output: Output, document: &Value) {
     if output == Output::Json {
         let _ = writeln!(io::stdout(), "{document}");
     }
@@ -182,7 +182,7 @@ fn tell(output: Output, document: &Value) {
 
 fn announce(peer: &Peer, output: Output) -> anyhow::Result<()> {
     let (address, name) = (peer.address(), peer.name());
-    tracing::info!("{name} serves at {address}");
+    tracing::info!(name, address, "lightpeer is serving");
     let line = match output {
         Output::Text => format!("ready {address}"),
         Output::Json => {

@@ -20,7 +20,7 @@ use windlass_server::{Server, ServerOptions};
 use crate::controllers::{self, BundledController};
 use crate::kubeconfig::config;
 
-/// The server serves a new kind after a moment.
+/// Timeout until the server serves a new kind.
 const UNTIL_SERVED: Duration = Duration::from_secs(10);
 
 /// A server with controllers, until it is stopped.

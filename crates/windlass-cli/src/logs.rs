@@ -1,4 +1,4 @@
-//! Where commands that run for long say what they do: logs, and traces if somebody collects them.
+//! Logs of long-running commands, and their traces if a collector is configured.
 
 mod fields;
 
@@ -12,12 +12,12 @@ use windlass_runtime::operations::telemetry::Telemetry;
 use crate::output::is_coloured;
 use fields::FieldsForPeople;
 
-/// What is logged if nothing is said. A request that fails is told by whoever sent it, with what it was for; that the
-/// client tells the same before, without that, is of no use.
+/// Default filter. A failed request is logged by its sender, with its purpose; the line of the client library would repeat
+/// it without that.
 const USUAL: &str = "info,kube_client=off";
 
-/// Logs to standard error, so that standard output stays what scripts expect. `WINDLASS_LOG` says how much; spans go to
-/// the collector whatever it says.
+/// Logs to standard error, so that standard output stays what scripts expect. `WINDLASS_LOG` sets the filter;
+/// the collector gets all spans.
 pub(crate) fn start(json: bool, traces: Option<&Telemetry>) {
     let filter = EnvFilter::try_from_env("WINDLASS_LOG").unwrap_or_else(|_| EnvFilter::new(USUAL));
     let lines =

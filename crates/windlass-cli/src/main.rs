@@ -73,7 +73,7 @@ fn main() -> ExitCode {
     };
     // For a check, 1 means that something is violated; what it could not even start with is 2, as for usage.
     result.unwrap_or_else(|error| {
-        if nobody_reads_on(&error) {
+        if is_broken_pipe(&error) {
             return ExitCode::SUCCESS;
         }
         eprintln!("error: {error:#}");
@@ -81,8 +81,8 @@ fn main() -> ExitCode {
     })
 }
 
-/// Whether the other end of a pipe, `head` say, has seen enough.
-fn nobody_reads_on(error: &anyhow::Error) -> bool {
+/// Whether the reader of standard output, such as `head`, has closed the pipe.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let causes = error.chain().filter_map(|cause| cause.downcast_ref::<std::io::Error>());
     causes.map(std::io::Error::kind).any(|kind| kind == std::io::ErrorKind::BrokenPipe)
 }

@@ -15,9 +15,9 @@ use crate::controllers;
 #[command(after_help = "Example:
   windlass crd web-app | kubectl apply -f -")]
 pub(crate) struct CrdArguments {
-    /// A controller; all if none is given.
+    /// Name of a controller. Default: all.
     name: Option<String>,
-    /// How to print them.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Yaml)]
     output: Format,
 }
@@ -29,31 +29,30 @@ pub(crate) struct CrdArguments {
 #[command(after_help = "Example:
   windlass manifests web-app --image registry.example/windlass:1 --namespace operators | kubectl apply -f -")]
 pub(crate) struct ManifestsArguments {
-    /// A controller; all of them in one process if none is given.
+    /// Name of a controller. Default: all, in one process.
     name: Option<String>,
-    /// The image of this program.
+    /// Container image of this program.
     #[arg(long, default_value = "windlass:latest")]
     image: String,
-    /// The namespace that the process runs in; without it, one with the name of the controller.
+    /// Namespace that the process runs in. Default: the name of the controller.
     #[arg(long)]
     namespace: Option<String>,
-    /// Look after the objects of this namespace only; may be given several times. Without it klight looks after
-    /// `default`, and others after all.
+    /// Watch only this namespace; may be repeated. Default: `default` for klight, all namespaces for the others.
     #[arg(long, value_name = "NAMESPACE")]
     watch_namespace: Vec<String>,
-    /// Look after the objects of all namespaces.
+    /// Watch all namespaces.
     #[arg(long, conflicts_with = "watch_namespace")]
     all_namespaces: bool,
-    /// Run so many processes, of which one leads.
+    /// Number of replicas, of which one is the leader.
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     replicas: u32,
-    /// Take a lease before working, even as the only process.
+    /// Use leader election even with a single replica.
     #[arg(long)]
     leader_election: bool,
-    /// Where web-app keeps its names, as `windlass run --dns` takes it.
+    /// URL of the DNS service of web-app, as for `windlass run --dns`.
     #[arg(long, value_name = "URL")]
     dns: Option<String>,
-    /// How to print them.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Yaml)]
     output: Format,
 }
@@ -82,25 +81,26 @@ fn installation(arguments: &ManifestsArguments) -> anyhow::Result<Installation> 
     let name = arguments.name.as_deref().unwrap_or("windlass");
     let leader_election = arguments.leader_election || arguments.replicas > 1;
     let namespace = arguments.namespace.clone().unwrap_or_else(|| name.to_owned());
-    let mut told = vec!["run".to_owned()];
-    told.extend(names);
-    told.extend(["--endpoints".to_owned(), format!("0.0.0.0:{ENDPOINTS_PORT}")]);
+    let mut container_arguments = vec!["run".to_owned()];
+    container_arguments.extend(names);
+    container_arguments.extend(["--endpoints".to_owned(), format!("0.0.0.0:{ENDPOINTS_PORT}")]);
     if leader_election {
-        told.extend(["--lease".to_owned(), format!("{namespace}/{name}")]);
+        container_arguments.extend(["--lease".to_owned(), format!("{namespace}/{name}")]);
     }
     let watched = controllers::namespaces(&bundled, &arguments.watch_namespace, arguments.all_namespaces);
-    told.extend(watched.iter().flat_map(|namespace| ["--namespace".to_owned(), namespace.clone()]));
+    container_arguments
+        .extend(watched.iter().flat_map(|namespace| ["--namespace".to_owned(), namespace.clone()]));
     if arguments.all_namespaces {
-        told.push("--all-namespaces".to_owned());
+        container_arguments.push("--all-namespaces".to_owned());
     }
     if let Some(url) = &arguments.dns {
-        told.extend(["--dns".to_owned(), url.clone()]);
+        container_arguments.extend(["--dns".to_owned(), url.clone()]);
     }
     let (definitions, controllers) =
         bundled.into_iter().map(|bundled| (bundled.definition, bundled.controller)).unzip();
     Ok(Installation {
         namespace,
-        arguments: told,
+        arguments: container_arguments,
         replicas: arguments.replicas,
         leader_election,
         watched_namespaces: watched,

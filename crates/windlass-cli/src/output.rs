@@ -12,7 +12,7 @@ pub(crate) fn is_coloured(stream: &impl IsTerminal) -> bool {
 /// How to print.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct OutputArguments {
-    /// How to print the result.
+    /// Output format.
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     output: Format,
     /// Short for --output json.

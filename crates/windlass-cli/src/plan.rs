@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::Value;
 use windlass::model::object;
 use windlass::recording::RecordedEnd;
-use windlass::{Controller, ObjectRef, Verdict};
+use windlass::{Controller, ObjectRef, ReconcileResult};
 use windlass_runtime::{Api, Plan, Planner};
 
 use crate::controllers;
@@ -30,22 +30,22 @@ const OPEN: u8 = 3;
 #[command(after_help = "Examples:
   windlass plan pair.yaml                     if this object were applied
   kubectl get pair a -o yaml | windlass plan -
-  windlass plan pair/a -n default             for an object that is there
+  windlass plan pair/a -n default             for an object on the cluster
   windlass plan pair/a --exit-code            for scripts")]
 pub(crate) struct PlanArguments {
-    /// A file with the parent as YAML or JSON, - for standard input, or KIND/NAME of one that is on the cluster.
+    /// File with the parent as YAML or JSON, - for standard input, or KIND/NAME of an object on the cluster.
     #[arg(value_name = "FILE|-|KIND/NAME")]
     parent: String,
-    /// The namespace of the parent, if it says none itself; that of the kubeconfig if not given.
+    /// Namespace of the parent, if its manifest has none. Default: that of the kubeconfig.
     #[arg(long, short, value_name = "NAME")]
     namespace: Option<String>,
-    /// The controller to ask, if several look after the kind.
+    /// Controller to use, if several reconcile the kind.
     #[arg(long, value_name = "NAME")]
     controller: Option<String>,
-    /// The cluster to ask; without it, what kubectl would use.
+    /// Kubeconfig of the cluster. Default: the one that kubectl would use.
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// End with 2 if an object would be different, and with 3 if that depends on a call.
+    /// Exit with 2 if an object would change, and with 3 if that depends on a call.
     #[arg(long)]
     exit_code: bool,
     #[command(flatten)]
@@ -96,15 +96,15 @@ async fn make(arguments: &PlanArguments, parent: Parent, controller: &Controller
         Parent::Named { kind, name } => {
             let plan = planner.plan(controller, &ObjectRef::new(&namespace, &name)).await;
             match &plan.end {
-                Some(RecordedEnd::Ended { verdict: Verdict::Gone, .. }) => {
+                Some(RecordedEnd::Ended { result: ReconcileResult::Gone, .. }) => {
                     bail!(
                         "there is no {kind}/{name} in namespace {namespace:?}: give another with -n, or a file"
                     )
                 }
                 // It did not come to its first state: the parent could not be read.
-                Some(RecordedEnd::Ended { verdict: Verdict::Failed { message, .. }, path, .. })
-                    if path.is_empty() =>
-                {
+                Some(RecordedEnd::Ended {
+                    result: ReconcileResult::Failed { message, .. }, path, ..
+                }) if path.is_empty() => {
                     bail!("{kind}/{name} cannot be read from {cluster}: {message}")
                 }
                 _ => Ok(plan),
@@ -177,9 +177,9 @@ mod tests {
         assert_eq!(controller(&pair, None).expect("one").name(), "two-configmaps");
         let app = Parent::Named { kind: "WebApp".to_owned(), name: "a".to_owned() };
         assert_eq!(controller(&app, Some("web-app")).expect("one").name(), "web-app");
-        let message = controller(&pair, Some("nobody")).err().expect("none").to_string();
+        let message = controller(&pair, Some("unknown")).err().expect("none").to_string();
         assert!(
-            message.contains("of the name nobody looks after pairs (two-configmaps, web-app"),
+            message.contains("of the name unknown looks after pairs (two-configmaps, web-app"),
             "{message}"
         );
     }

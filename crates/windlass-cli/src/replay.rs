@@ -1,4 +1,4 @@
-//! `windlass replay`: tries a saved counterexample again, or a recorded reconcile.
+//! `windlass replay`: replays a saved counterexample or a recorded reconcile.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,20 +13,20 @@ use crate::check::bundled;
 use crate::controllers;
 use crate::output::OutputArguments;
 
-/// Try again what was saved: a counterexample of a check, or a reconcile of a running controller.
+/// Replay a saved counterexample of a check, or a recorded reconcile of a running controller.
 ///
-/// For a counterexample the exit code is 0 if it is no longer wrong and 1 if it still is; for a reconcile 0 if the code at
-/// hand asks the same and ends in the same way, and 1 if it ends in another way. It is 2 for bad usage, and 3 if the
-/// controller asks something else than it did.
+/// For a counterexample the exit code is 0 if the violation is gone and 1 if it still occurs. For a reconcile it is 0 if this
+/// version of the controller sends the same requests and ends in the same way, and 1 if it ends in another way. It is 2 for
+/// bad usage, and 3 if the controller sends other requests than recorded.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   windlass check second-first --trace-dir traces
-  windlass replay traces/second-first.json                     is it still wrong?
+  windlass replay traces/second-first.json                     is the violation still there?
   curl -s localhost:8080/debug/recordings                      what a running controller has kept
   curl -s localhost:8080/debug/recordings/ID > reconcile.json
-  windlass replay reconcile.json                               does the code at hand do the same?")]
+  windlass replay reconcile.json                               does this version do the same?")]
 pub(crate) struct ReplayArguments {
-    /// A .json file that `windlass check --trace-dir DIR` or a running controller has left.
+    /// A .json file from `windlass check --trace-dir DIR`, or a recording of a running controller.
     file: PathBuf,
     #[command(flatten)]
     output: OutputArguments,
@@ -87,8 +87,8 @@ fn counterexample(arguments: &ReplayArguments) -> anyhow::Result<ExitCode> {
     };
     let replayed = (bundled.check)().replay(&counterexample);
     let (word, code) = match replayed {
-        Replayed::NoLongerWrong { .. } => ("no-longer-wrong", 0),
-        Replayed::StillWrong { .. } => ("still-wrong", 1),
+        Replayed::NotReproduced { .. } => ("no-longer-wrong", 0),
+        Replayed::Reproduced { .. } => ("still-wrong", 1),
         Replayed::Diverged { .. } => ("diverged", 3),
         Replayed::Undecided { .. } => ("undecided", 3),
     };

@@ -17,8 +17,8 @@ use crate::{controllers, logs};
 
 /// Run bundled controllers on the cluster of the current kubeconfig or, in a pod, of its account.
 ///
-/// Everything is logged to standard error; WINDLASS_LOG says how much. Traces go to the collector that
-/// OTEL_EXPORTER_OTLP_ENDPOINT names, if it is set. SIGTERM and Ctrl-C let active reconciles finish.
+/// Logs go to standard error; WINDLASS_LOG sets the level. Traces go to the collector that OTEL_EXPORTER_OTLP_ENDPOINT
+/// names, if it is set. SIGTERM and Ctrl-C let active reconciles finish.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   windlass serve --write-kubeconfig kubeconfig &
@@ -27,28 +27,27 @@ use crate::{controllers, logs};
   windlass run klight --namespace blue --namespace green
   OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 windlass run two-configmaps")]
 pub(crate) struct RunArguments {
-    /// Controllers; all if none is given.
+    /// Names of the controllers to run. Default: all.
     names: Vec<String>,
-    /// Look after the objects of this namespace only; may be given several times. Without it klight looks after
-    /// `default`, and others after all.
+    /// Watch only this namespace; may be repeated. Default: `default` for klight, all namespaces for the others.
     #[arg(long)]
     namespace: Vec<String>,
-    /// Look after the objects of all namespaces.
+    /// Watch all namespaces.
     #[arg(long, conflicts_with = "namespace")]
     all_namespaces: bool,
-    /// So many reconciles of each controller at a time.
+    /// Maximum number of concurrent reconciles of each controller.
     #[arg(long, value_name = "NUMBER", default_value_t = DEFAULT_WORKERS)]
     workers: usize,
-    /// Serve /metrics, /healthz and /readyz here.
+    /// Serve /metrics, /healthz and /readyz on this address.
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     endpoints: Option<SocketAddr>,
-    /// Of all processes with this lease, only one works.
+    /// Elect a leader with this Lease: of all processes that share it, only one reconciles.
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = lease)]
     lease: Option<Lease>,
-    /// Where web-app keeps its names; without it, it says in its status that it cannot.
+    /// URL of the DNS service of web-app. Without it, web-app reports in its status that it is missing.
     #[arg(long, value_name = "URL")]
     dns: Option<String>,
-    /// klight calls lightpeers with TLS, and trusts what these authorities (PEM) have signed.
+    /// Call lightpeers with TLS, and trust these certificate authorities (PEM).
     #[arg(long, value_name = "FILE")]
     lightpeer_authority: Option<PathBuf>,
     /// Log as lines of JSON.
@@ -76,11 +75,11 @@ pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
         .enable_all()
         .build()
         .context("cannot start the threads of the manager")?;
-    runtime.block_on(run_until_told(arguments))?;
+    runtime.block_on(run_manager(arguments))?;
     Ok(ExitCode::SUCCESS)
 }
 
-async fn run_until_told(arguments: &RunArguments) -> anyhow::Result<()> {
+async fn run_manager(arguments: &RunArguments) -> anyhow::Result<()> {
     let traces = Telemetry::from_environment("windlass")?;
     logs::start(arguments.json_logs, traces.as_ref());
     let ended = manager(arguments)?.run().await;
@@ -97,7 +96,7 @@ fn manager(arguments: &RunArguments) -> anyhow::Result<Manager> {
     manager = manager.namespaces(namespaces.iter().map(String::as_str));
     manager = manager.service(Lightpeers, LightpeerClient::new(lightpeers(arguments)?));
     for bundled in bundled {
-        tracing::info!("{}: {}", bundled.name(), bundled.about);
+        tracing::info!(controller = bundled.name(), about = bundled.about, "starting controller");
         manager = manager.with_controller(bundled.controller);
     }
     if let Some(address) = arguments.endpoints {
@@ -123,7 +122,7 @@ fn lightpeers(arguments: &RunArguments) -> anyhow::Result<LightpeerSettings> {
     Ok(settings)
 }
 
-/// The pod or machine, and what tells this process from an earlier one on it.
+/// The pod or machine, and what distinguishes this process from an earlier one on it.
 fn identity() -> String {
     let host = std::env::var("HOSTNAME").unwrap_or_else(|_| "windlass".to_owned());
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `windlass serve`: the embedded API server, until it is told to stop.
+//! `windlass serve`: runs the embedded API server until it is stopped.
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -22,54 +22,54 @@ use crate::address::address;
   kubectl --kubeconfig kubeconfig get namespaces            from another terminal
   windlass serve --data DIR --listen 127.0.0.1:0            durable, on a free port
   windlass serve --workloads                                pods become ready, rollouts and Jobs end
-  windlass serve --check DIR                                what is in a folder, and is it whole")]
+  windlass serve --check DIR                                verify a data folder")]
 pub(crate) struct ServeArguments {
-    /// Where to listen; port 0 takes a free one. An address that other machines can reach needs TLS.
+    /// Listen on this address; port 0 picks a free port. An address that other machines can reach needs TLS.
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address, default_value = "127.0.0.1:6443")]
     listen: SocketAddr,
-    /// Keep everything in this folder; without it, everything is gone when the server ends.
+    /// Store everything in this folder. Default: in memory, lost when the server ends.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Write a kubeconfig that works as it is.
+    /// Write a ready-to-use kubeconfig to this file.
     #[arg(long, value_name = "FILE")]
     write_kubeconfig: Option<PathBuf>,
-    /// Who may do what: all who have the token everything, or what RBAC rules say.
+    /// Authorize requests: allow everything to holders of a token, or apply RBAC rules.
     #[arg(long, value_enum, default_value_t = Authorization::AlwaysAllow)]
     authorization: Authorization,
-    /// A certificate chain to show instead of a generated one (PEM).
+    /// Use this certificate chain (PEM) instead of a generated one.
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
-    /// The key of the certificate (PEM).
+    /// Private key of the certificate (PEM).
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// A further name or address that the generated certificate is for; may be given several times.
+    /// Add a DNS name or address to the generated certificate; may be repeated.
     #[arg(long = "tls-name", value_name = "NAME", conflicts_with = "tls_cert")]
     tls_names: Vec<String>,
-    /// Give each namespace a service account and the certificate authority, as a controller manager does.
+    /// Create the default service account and the CA ConfigMap in each namespace, as a controller manager does.
     #[arg(long)]
     service_accounts: bool,
-    /// Run the controllers of workloads: pods are scheduled and become ready without running anything, Deployments,
-    /// StatefulSets and DaemonSets roll out, Jobs complete, claims are bound. So `kubectl rollout status`, `kubectl wait`
-    /// and `helm install --wait` end.
+    /// Run the workload controllers: pods are scheduled and become ready without running anything, Deployments,
+    /// StatefulSets and DaemonSets roll out, Jobs complete, claims are bound. With this, `kubectl rollout status`,
+    /// `kubectl wait` and `helm install --wait` finish.
     #[arg(long)]
     workloads: bool,
-    /// Switch on what Kubernetes 1.35 has switched off by default: MutatingAdmissionPolicy=true.
+    /// Enable features that Kubernetes 1.35 disables by default: MutatingAdmissionPolicy=true.
     #[arg(long, value_name = "NAME=BOOL,...", default_value = "", hide_default_value = true)]
     feature_gates: FeatureGates,
-    /// Speak plain HTTP, on this machine only.
+    /// Serve plain HTTP, on a loopback address only.
     #[arg(long, conflicts_with_all = ["tls_cert", "tls_key"])]
     insecure: bool,
-    /// Open connections at the same time; further ones are closed at once.
+    /// Maximum number of open connections; further ones are closed immediately.
     #[arg(long, value_name = "NUMBER", default_value_t = Limits::default().connections)]
     max_connections: usize,
-    /// How long a client may take to send a request, or take nothing of what is sent to it; without it, 30 and 60
+    /// Timeout for sending a request, and for a client that reads nothing of what is sent to it. Default: 30 and 60
     /// seconds.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    client_patience: Option<u64>,
+    client_timeout: Option<u64>,
     /// Log as lines of JSON.
     #[arg(long)]
     json_logs: bool,
-    /// Only say what is in a data folder and whether it is whole; changes nothing.
+    /// Verify a data folder and list what it contains, without changing it.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["data", "write_kubeconfig", "listen", "insecure"])]
     check: Option<PathBuf>,
 }
@@ -94,16 +94,16 @@ pub(crate) fn run(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
 }
 
 async fn serve(arguments: &ServeArguments) -> anyhow::Result<()> {
-    // Asked for before the server starts, so that none is missed.
+    // Installed before the server starts, so that no signal is missed.
     let stop = windlass_runtime::signalled().context("signals cannot be caught")?;
     let server = Server::start(options(arguments)).await?;
     if let Some(file) = &arguments.write_kubeconfig {
         server.kubeconfig().write(file)?;
-        tracing::info!("kubeconfig: {}", file.display());
+        tracing::info!(file = %file.display(), "wrote kubeconfig");
     }
     announce(&server)?;
     stop.await;
-    tracing::info!("ending");
+    tracing::info!("shutting down");
     server.shutdown().await;
     Ok(())
 }
@@ -142,15 +142,15 @@ fn options(arguments: &ServeArguments) -> ServerOptions {
 
 fn limits(arguments: &ServeArguments) -> Limits {
     let limits = Limits { connections: arguments.max_connections, ..Limits::default() };
-    match arguments.client_patience.map(Duration::from_secs) {
+    match arguments.client_timeout.map(Duration::from_secs) {
         None => limits,
-        Some(patience) => {
-            Limits { header_patience: patience, body_patience: patience, stall_patience: patience, ..limits }
+        Some(timeout) => {
+            Limits { header_timeout: timeout, body_timeout: timeout, stall_timeout: timeout, ..limits }
         }
     }
 }
 
-/// Says what a data folder holds. The exit code is 1 if anything in it is wrong.
+/// Verifies a data folder and lists what it contains. The exit code is 1 if anything in it is damaged.
 fn check(folder: &Path) -> anyhow::Result<ExitCode> {
     let inspection = store::inspect(folder)?;
     let mut output = io::stdout().lock();

@@ -1,4 +1,4 @@
-//! `windlass up`: the embedded server and all bundled controllers, until it is told to stop.
+//! `windlass up`: runs the embedded server and all bundled controllers until it is stopped.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -15,29 +15,29 @@ use crate::logs;
 
 /// Run the embedded server and all bundled controllers on this machine, until Ctrl-C.
 ///
-/// It prints how to reach both. Everything is logged to standard error; WINDLASS_LOG says how much.
+/// Prints how to reach both. Logs go to standard error; WINDLASS_LOG sets the level.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   windlass up
   windlass up --data DIR                                       keep everything for the next time
   kubectl --kubeconfig windlass.kubeconfig get lightnetworks   from another terminal")]
 pub(crate) struct UpArguments {
-    /// Where the server listens; port 0 takes a free one.
+    /// Listen on this address; port 0 picks a free port.
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address, default_value = "127.0.0.1:6443")]
     listen: SocketAddr,
-    /// Keep everything in this folder; without it, everything is gone at the end.
+    /// Store everything in this folder. Default: in memory, lost at the end.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Write a kubeconfig here that works as it is.
+    /// Write a ready-to-use kubeconfig to this file.
     #[arg(long, value_name = "FILE", default_value = "windlass.kubeconfig")]
     write_kubeconfig: PathBuf,
-    /// Serve /metrics, /healthz, /readyz and /debug/recordings here; port 0 takes a free one.
+    /// Serve /metrics, /healthz, /readyz and /debug/recordings on this address; port 0 picks a free port.
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address, default_value = "127.0.0.1:0")]
     endpoints: SocketAddr,
-    /// Run the controllers of workloads, too: pods become ready without running anything, rollouts and Jobs end.
+    /// Run the workload controllers, too: pods become ready without running anything, rollouts and Jobs end.
     #[arg(long)]
     workloads: bool,
-    /// Switch on what Kubernetes 1.35 has switched off by default: MutatingAdmissionPolicy=true.
+    /// Enable features that Kubernetes 1.35 disables by default: MutatingAdmissionPolicy=true.
     #[arg(long, value_name = "NAME=BOOL,...", default_value = "", hide_default_value = true)]
     feature_gates: FeatureGates,
     /// Log as lines of JSON.
@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &UpArguments) -> anyhow::Result<ExitCode> {
 }
 
 async fn up(arguments: &UpArguments) -> anyhow::Result<()> {
-    // Asked for before anything starts, so that none is missed.
+    // Installed before anything starts, so that no signal is missed.
     let stop = windlass_runtime::signalled().context("signals cannot be caught")?;
     let options = ServerOptions {
         listen: arguments.listen,
@@ -69,7 +69,7 @@ async fn up(arguments: &UpArguments) -> anyhow::Result<()> {
     let cluster = LocalCluster::start(options, arguments.endpoints, &arguments.write_kubeconfig).await?;
     announce(&cluster);
     stop.await;
-    tracing::info!("ending");
+    tracing::info!("shutting down");
     cluster.stop().await;
     Ok(())
 }

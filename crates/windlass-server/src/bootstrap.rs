@@ -4,7 +4,7 @@ use windlass_model::authorization::bootstrap_requests;
 use windlass_model::{Request, cluster, handle, workloads};
 
 use crate::clock;
-use crate::http::gate::AuthorizationMode;
+use crate::http::access::AuthorizationMode;
 use crate::store::Storage;
 
 /// Writes what is missing of them. The error says what was refused.
@@ -28,8 +28,8 @@ pub(crate) async fn write_first_objects(
 }
 
 async fn write(storage: &Storage, request: &Request) -> Result<(), String> {
-    let judged = storage.write(|newest| handle(newest, newest.types(), clock::now(), request)).await;
-    let written = judged.map_err(|error| error.to_string())?;
+    let written = storage.write(|newest| handle(newest, newest.types(), clock::now(), request)).await;
+    let written = written.map_err(|error| error.to_string())?;
     match written.effect.response.failure() {
         // On every start but the first they are there.
         Some(status) if status.code != 409 => Err(status.message.clone()),

@@ -1,22 +1,22 @@
-//! How everything that runs learns that the server ends.
+//! The signal that the server shuts down.
 
 use tokio::sync::watch;
 
-/// Held by whoever can end the server.
+/// Shuts the server down.
 pub(crate) struct Closer(watch::Sender<bool>);
 
-/// Held by whoever must end with it. Clones wait for the same.
+/// Resolves when the server shuts down. Clones wait for the same signal.
 #[derive(Clone)]
 pub(crate) struct Closing(watch::Receiver<bool>);
 
 impl Closer {
-    /// A server that goes on, and what tells that it no longer does.
+    /// A connected pair, of a server that runs.
     pub(crate) fn new() -> (Closer, Closing) {
         let (closer, closing) = watch::channel(false);
         (Closer(closer), Closing(closing))
     }
 
-    /// Tells all who wait.
+    /// Notifies all waiters.
     pub(crate) fn close(&self) {
         self.0.send_replace(true);
     }
@@ -30,7 +30,7 @@ impl Closing {
 
     /// Waits until the server ends.
     pub(crate) async fn wait(&mut self) {
-        // An error means that whoever could end it is gone, which is the same.
+        // An error means that the closer was dropped, which ends the server as well.
         let _ = self.0.wait_for(|closing| *closing).await;
     }
 }

@@ -13,7 +13,7 @@ mod metrics;
 mod server;
 pub mod store;
 
-pub use http::gate::AuthorizationMode;
+pub use http::access::AuthorizationMode;
 pub use limits::Limits;
 pub use server::{Server, ServerOptions, StartError, TlsSource};
 pub use windlass_model::FeatureGates;

@@ -1,7 +1,7 @@
-//! What the cluster does by itself: the model says what is to be done next, and this does it.
+//! The cluster's own controllers: the model decides what to do next, and this module does it.
 //!
-//! Each change is looked at once, and costs no more than what it concerns; everything is looked at on start, and
-//! when the types have changed.
+//! Each change is processed once, and costs no more than what it affects; everything is processed on start, and when the
+//! types have changed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::closing::Closing;
 use crate::http::api::Api;
 use crate::store::{Feed, Record, Snapshot};
 
-/// So long after a write that could not be stored, everything is looked at again.
+/// Delay after a write that could not be stored, until everything is processed again.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// The cluster's own controllers.
@@ -67,7 +67,7 @@ impl Loops {
         Ok(feed)
     }
 
-    /// Looks at each change until something goes wrong.
+    /// Processes each change until a write fails or the feed is lost.
     async fn follow(&self, mut feed: Feed) {
         while let Ok(records) = feed.next().await {
             let interesting = records.iter().filter(|record| self.is_interesting(record));
@@ -113,7 +113,7 @@ impl Loops {
         let authority = self.authority.as_deref();
         if look.concerns(|key| matches!(&*key.plural, "secrets" | "serviceaccounts")) {
             let secrets = authentication::missing_tokens(snapshot);
-            requests.extend(secrets.iter().map(|secret| self.api.gate.auth.fill(secret, authority)));
+            requests.extend(secrets.iter().map(|secret| self.api.access.auth.fill(secret, authority)));
         }
         let accounts = |key: &Key| matches!(&*key.plural, "namespaces" | "serviceaccounts" | "configmaps");
         if self.service_accounts && look.concerns(accounts) {
@@ -145,10 +145,11 @@ impl Loops {
     async fn perform(&self, requests: Vec<Request>) -> Result<(), NotStored> {
         for request in requests {
             let storage = &self.api.storage;
-            let judged = storage.write(|newest| handle(newest, newest.types(), clock::now(), &request)).await;
-            match judged {
+            let written =
+                storage.write(|newest| handle(newest, newest.types(), clock::now(), &request)).await;
+            match written {
                 Err(error) => {
-                    tracing::warn!(%error, "a step of the cluster's own controllers was not stored");
+                    tracing::warn!(%error, "built-in controller failed to write");
                     return Err(NotStored);
                 }
                 Ok(written) => log_refusal(&request, written.effect.response.failure()),
@@ -158,11 +159,11 @@ impl Loops {
     }
 }
 
-/// A step that comes too late is decided anew by whoever changed its object; any other refusal is for people to see.
+/// Logs a refusal. Not found and conflict are normal: the change that outran the request is processed next.
 fn log_refusal(request: &Request, refusal: Option<&Status>) {
     let Some(status) = refusal.filter(|status| !matches!(status.code, 404 | 409)) else { return };
     let (verb, resource) = (request.verb.name(), &request.resource.plural);
-    tracing::warn!(verb, resource, reason = %status.message, "a step of the cluster's own controllers was refused");
+    tracing::warn!(verb, resource, reason = %status.message, "request of built-in controller refused");
 }
 
 impl Look<'_> {

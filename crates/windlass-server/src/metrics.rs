@@ -160,7 +160,7 @@ fn write_storage(text: &mut String, storage: &Storage) {
     }
 }
 
-/// The memory of this process, where the system tells.
+/// The resident memory of this process; `None` where the system does not report it.
 fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

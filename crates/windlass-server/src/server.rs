@@ -15,10 +15,10 @@ use windlass_model::authentication::User;
 
 use crate::auth::{Auth, AuthError, Certificate, CertificateError, Kubeconfig, certificate};
 use crate::closing::Closer;
+use crate::http::access::{AccessControl, AuthorizationMode};
 use crate::http::api::Api;
 use crate::http::connections;
 use crate::http::documents::Documents;
-use crate::http::gate::{AuthorizationMode, Gate};
 use crate::limits::Limits;
 use crate::loops::{self, Loops};
 use crate::metrics::Metrics;
@@ -36,15 +36,15 @@ pub struct ServerOptions {
     pub tls: TlsSource,
     /// Names and addresses beyond those of this machine that a generated certificate is for.
     pub names: Vec<String>,
-    /// Who may do what.
+    /// How requests are authorized.
     pub authorization: AuthorizationMode,
     /// Whether each namespace gets a service account and the certificate authority, as a controller manager does it.
     pub service_accounts: bool,
     /// Whether the cluster's workload controllers run: pods become ready without running anything, rollouts and Jobs end.
     pub workloads: bool,
-    /// Features that are switched off in Kubernetes unless they are asked for.
+    /// Feature gates: what Kubernetes has switched off by default.
     pub gates: FeatureGates,
-    /// What one client may ask of it.
+    /// Limits on what clients may use.
     pub limits: Limits,
     /// How much of the past watches can resume from.
     pub history: HistoryLimits,
@@ -107,7 +107,7 @@ pub enum StartError {
     Certificate(#[from] CertificateError),
     /// Plain HTTP to other machines would show them the token.
     #[error(
-        "{address} can be reached by other machines, so TLS is needed: plain HTTP is for 127.0.0.1 and [::1] alone"
+        "{address} can be reached by other machines, so TLS is needed: plain HTTP is for 127.0.0.1 and [::1] only"
     )]
     PlainToOthers {
         /// Where it was to listen.
@@ -168,7 +168,7 @@ impl Server {
             storage: storage.clone(),
             metrics: Metrics::new(),
             documents: Documents::default(),
-            gate: Gate::new(auth, options.authorization, &storage),
+            access: AccessControl::new(auth, options.authorization, &storage),
             url: kubeconfig.server.clone(),
             closing: closing.clone(),
             reads: Semaphore::new(options.limits.reads_in_flight),

@@ -57,7 +57,7 @@ const OWN: [Bundled; 5] = [
     },
     Bundled {
         name: "klight-by-address",
-        about: "the same with contacts that are known by their address alone",
+        about: "the same with contacts that are identified only by their address",
         is_specimen: true,
         check: || worlds::reused_address(LightNetworks::default().with_mistake(Mistake::KnowsAddressesOnly)),
     },

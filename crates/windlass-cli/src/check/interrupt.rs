@@ -8,7 +8,7 @@ use anyhow::Context;
 /// The exit code of a program that was interrupted, as shells have it.
 const INTERRUPTED: i32 = 130;
 
-/// Becomes true when somebody wants it to end.
+/// A flag that Ctrl-C sets.
 pub(super) fn watch() -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let wanted = stop.clone();

@@ -3,15 +3,15 @@
 use std::io::{IsTerminal, Write, stderr};
 use std::sync::Arc;
 
-use windlass_check::engine::{Progress, TellProgress};
+use windlass_check::engine::{Progress, ProgressCallback};
 
 use super::numbers::{bytes, grouped, short};
 
 /// Back to the start of the line, and clear it.
 const CLEAR: &str = "\r\x1b[2K";
 
-/// What shows the progress of a check; nothing if nobody would see it.
-pub(super) fn line(name: &'static str) -> Option<Arc<TellProgress>> {
+/// Prints the progress of a check; `None` if standard error is no terminal.
+pub(super) fn line(name: &'static str) -> Option<Arc<ProgressCallback>> {
     if !stderr().is_terminal() {
         return None;
     }

@@ -11,7 +11,7 @@ use windlass_check::engine::{Simulation, SimulationOptions};
 /// How long it takes at most to notice Ctrl-C.
 const GLANCE: Duration = Duration::from_millis(50);
 
-/// Draws runs until the time is over, something is wrong, or somebody wants it to end.
+/// Simulates random runs until the time is over, a rule is violated, or the user interrupts it.
 pub(super) fn run(check: &Check, seconds: usize, seed: Option<u64>, stop: &Arc<AtomicBool>) -> Simulation {
     let over = Arc::new(AtomicBool::new(false));
     let (clock, wanted) = (over.clone(), stop.clone());

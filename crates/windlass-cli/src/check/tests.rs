@@ -45,7 +45,7 @@ fn what_holds_is_shown_in_a_block() {
     assert!(text.ends_with("  verdict      holds\n\n"), "{text}");
 }
 
-/// The DNS of web apps remembers generations, and the check says so: to number them anew would find what is not there.
+/// The DNS of web apps remembers generations, and the check declares so: renumbering them would report a false violation.
 #[test]
 fn what_a_check_says_of_reductions_holds_on_the_command_line() {
     let web_app = bundled::by_name("web-app").expect("it is bundled");
@@ -84,7 +84,7 @@ fn traces_are_kept_on_request_and_can_be_replayed() {
         text.contains(&format!("to step through it, open {}\n", folder.join("wrong.html").display())),
         "{text}"
     );
-    assert!(wrong().replay(&saved).is_still_wrong());
+    assert!(wrong().replay(&saved).is_reproduced());
     // What every cluster has from the start plays no part here.
     let first: Vec<&str> = saved.initial.iter().map(|first| first.object.as_str()).collect();
     assert_eq!(first, ["pairs default/a"]);

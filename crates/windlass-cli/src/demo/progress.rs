@@ -13,8 +13,8 @@ use tokio::time::{error::Elapsed, timeout_at};
 
 use crate::output::is_coloured;
 
-/// Nothing here takes so long unless something is wrong.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Timeout of each step of the demonstration.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Watches some kinds, prints what happens to them, and knows how each object stands.
 pub(super) struct Progress {
@@ -69,7 +69,7 @@ impl Progress {
         what: &str,
         is_so: impl Fn(&Progress) -> bool,
     ) -> anyhow::Result<()> {
-        let deadline = tokio::time::Instant::now() + PATIENCE;
+        let deadline = tokio::time::Instant::now() + TIMEOUT;
         while !is_so(self) {
             match timeout_at(deadline, self.changes.recv()).await {
                 Ok(Some(change)) => {

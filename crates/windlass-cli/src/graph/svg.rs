@@ -19,20 +19,20 @@ const HEAD: &str = r##"<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY=
 "##;
 
 /// Where the middle of something is.
-type Place = (i32, i32);
+type Point = (i32, i32);
 
 /// All machines, one below the other.
 pub(super) fn svg(name: &str, machines: &[Drawn]) -> String {
     let mut body = String::new();
     let (mut width, mut top) = (0, MARGIN);
     for machine in machines {
-        let places = places(machine, top + TITLE_HEIGHT);
-        width = width.max(places.width);
+        let positions = positions(machine, top + TITLE_HEIGHT);
+        width = width.max(positions.width);
         let title_x = MARGIN + BOX_WIDTH / 2;
         let _ =
             writeln!(body, r#"<text class="title" x="{title_x}" y="{}">{}</text>"#, top + 14, machine.title);
-        machine_svg(&mut body, machine, &places);
-        top = places.bottom + ROW_GAP;
+        machine_svg(&mut body, machine, &positions);
+        top = positions.bottom + ROW_GAP;
     }
     let (width, height) = (width + MARGIN, top - ROW_GAP + MARGIN);
     format!(
@@ -42,25 +42,25 @@ pub(super) fn svg(name: &str, machines: &[Drawn]) -> String {
 }
 
 /// Where everything of a machine is.
-struct Places {
-    items: Vec<(Item, Place)>,
+struct Positions {
+    items: Vec<(Item, Point)>,
     width: i32,
     bottom: i32,
 }
 
-impl Places {
-    fn of(&self, wanted: Item) -> Option<Place> {
-        self.items.iter().find(|(item, _)| *item == wanted).map(|(_, place)| *place)
+impl Positions {
+    fn of(&self, wanted: Item) -> Option<Point> {
+        self.items.iter().find(|(item, _)| *item == wanted).map(|(_, point)| *point)
     }
 
-    /// The places of an edge between its two boxes, from the top to the bottom.
-    fn passing(&self, edge: (usize, usize)) -> impl Iterator<Item = Place> {
+    /// The positions of an edge between its two boxes, from the top to the bottom.
+    fn passing(&self, edge: (usize, usize)) -> impl Iterator<Item = Point> {
         let wanted = Item::Passing { from: edge.0, to: edge.1 };
-        self.items.iter().filter(move |(item, _)| *item == wanted).map(|(_, place)| *place)
+        self.items.iter().filter(move |(item, _)| *item == wanted).map(|(_, point)| *point)
     }
 }
 
-fn places(machine: &Drawn, top: i32) -> Places {
+fn positions(machine: &Drawn, top: i32) -> Positions {
     let rows = rows(machine.states);
     let widths: Vec<i32> = rows.iter().map(|row| row_width(row)).collect();
     let widest = widths.iter().copied().max().unwrap_or(0);
@@ -74,7 +74,7 @@ fn places(machine: &Drawn, top: i32) -> Places {
         }
         y += BOX_HEIGHT + ROW_GAP;
     }
-    Places { items, width: widest + MARGIN, bottom: y - ROW_GAP - BOX_HEIGHT / 2 }
+    Positions { items, width: widest + MARGIN, bottom: y - ROW_GAP - BOX_HEIGHT / 2 }
 }
 
 fn row_width(row: &[Item]) -> i32 {
@@ -88,14 +88,15 @@ fn item_width(item: Item) -> i32 {
     }
 }
 
-fn machine_svg(body: &mut String, machine: &Drawn, places: &Places) {
+fn machine_svg(body: &mut String, machine: &Drawn, positions: &Positions) {
     for edge in edges(machine.states) {
-        let (Some(from), Some(to)) = (places.of(Item::State(edge.0)), places.of(Item::State(edge.1))) else {
+        let (Some(from), Some(to)) = (positions.of(Item::State(edge.0)), positions.of(Item::State(edge.1)))
+        else {
             continue;
         };
         let mut at = (from.0, from.1 + BOX_HEIGHT / 2);
         let mut path = format!("M{},{}", at.0, at.1);
-        for (x, y) in places.passing(edge) {
+        for (x, y) in positions.passing(edge) {
             curve(&mut path, at, (x, y - BOX_HEIGHT / 2));
             at = (x, y + BOX_HEIGHT / 2);
             let _ = write!(path, " L{},{}", at.0, at.1);
@@ -104,7 +105,7 @@ fn machine_svg(body: &mut String, machine: &Drawn, places: &Places) {
         let _ = writeln!(body, r#"<path d="{path}" fill="none" marker-end="url(#arrow)"/>"#);
     }
     for (index, state) in machine.states.iter().enumerate() {
-        let Some((x, y)) = places.of(Item::State(index)) else { continue };
+        let Some((x, y)) = positions.of(Item::State(index)) else { continue };
         let (left, top) = (x - BOX_WIDTH / 2, y - BOX_HEIGHT / 2);
         let class = if state.initial { r#" class="initial""# } else { "" };
         let _ = writeln!(
@@ -121,7 +122,7 @@ fn machine_svg(body: &mut String, machine: &Drawn, places: &Places) {
 }
 
 /// Leaves and arrives downwards.
-fn curve(path: &mut String, from: Place, to: Place) {
+fn curve(path: &mut String, from: Point, to: Point) {
     let middle = (from.1 + to.1) / 2;
     let _ = write!(path, " C{},{middle} {},{middle} {},{}", from.0, to.0, to.0, to.1);
 }

@@ -1,4 +1,4 @@
-//! What a user asks of a peer that runs: `health`, `join`, `persist`, `query`.
+//! Commands to a running peer: `health`, `join`, `persist`, `query`.
 
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
@@ -12,48 +12,48 @@ use super::duration;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ClientCommand {
-    /// Tell a peer to join the network of another.
+    /// Make a peer join the network of another.
     #[command(after_help = "Examples:
   windlass lightpeer join 127.0.0.1:9082 127.0.0.1:9081
   windlass lightpeer join 127.0.0.1:9082 127.0.0.1:9081 --network default/blue
   windlass lightpeer join 127.0.0.1:9082 --network default/blue")]
     Join {
-        /// The peer that is to join.
+        /// Address of the peer that joins.
         address: String,
-        /// A member of the network; may be left out if the peer is to be the first there.
+        /// Address of a member of the network; may be omitted for its first peer.
         #[arg(required_unless_present = "network")]
         contact: Option<String>,
-        /// Which network that is. A peer that was told another one before leaves that, without its blocks; a contact that
-        /// was told another one refuses.
+        /// ID of the network. A peer of another network leaves that one and drops its blocks; a contact of another network
+        /// refuses.
         #[arg(long, value_name = "ID")]
         network: Option<String>,
         #[command(flatten)]
         calls: Calls,
     },
-    /// Add a block to the chain; prints its identifier when it is safe.
+    /// Add a block to the chain; prints its ID once it is replicated.
     #[command(after_help = "Examples:
   windlass lightpeer persist 127.0.0.1:9081 hello
   windlass lightpeer persist 127.0.0.1:9081 - <FILE")]
     Persist {
-        /// Any member.
+        /// Address of any member.
         address: String,
-        /// The content of the block; `-` reads it from standard input.
+        /// Payload of the block; `-` reads it from standard input.
         payload: String,
         #[command(flatten)]
         calls: Calls,
     },
-    /// Print the content of all clients' blocks, in the order of the chain, one per line.
+    /// Print the payloads of all client blocks in chain order, one per line.
     #[command(after_help = "Example:\n  windlass lightpeer query 127.0.0.1:9081")]
     Query {
-        /// Any member.
+        /// Address of any member.
         address: String,
         #[command(flatten)]
         calls: Calls,
     },
-    /// Ask whether a peer serves.
+    /// Check whether a peer is serving.
     #[command(after_help = "Example:\n  windlass lightpeer health 127.0.0.1:9081")]
     Health {
-        /// The peer.
+        /// Address of the peer.
         address: String,
         #[command(flatten)]
         calls: Calls,
@@ -62,7 +62,7 @@ pub(super) enum ClientCommand {
 
 #[derive(Args, Debug)]
 pub(super) struct Calls {
-    /// How long it may take.
+    /// Timeout of the call.
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration::parse)]
     deadline: Duration,
     /// Use TLS, and trust this authority (PEM).

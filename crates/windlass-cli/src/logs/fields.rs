@@ -1,4 +1,4 @@
-//! The fields of spans and events as text, without those that are for collectors of traces alone.
+//! The fields of spans and events as text, without those that only trace collectors use.
 
 use std::error::Error;
 use std::fmt;
@@ -63,7 +63,7 @@ mod tests {
 
     impl io::Write for Lines {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().expect("nobody panics").extend(bytes);
+            self.0.lock().expect("lock is not poisoned").extend(bytes);
             Ok(bytes.len())
         }
 
@@ -86,7 +86,7 @@ mod tests {
                 tracing::info_span!("reconcile", otel.name = "reconcile a", object = "b", otel.status = 1);
             span.in_scope(|| tracing::info!(otel.kind = "client", path = "First", "done"));
         });
-        let text = String::from_utf8(lines.0.lock().expect("nobody panics").clone()).expect("text");
+        let text = String::from_utf8(lines.0.lock().expect("lock is not poisoned").clone()).expect("text");
         assert_eq!(
             text,
             " INFO reconcile{object=\"b\"}: windlass::logs::fields::tests: done path=\"First\"\n"

@@ -1,4 +1,4 @@
-//! Lightpeers that speak TLS, and a controller that is told whom to trust.
+//! Lightpeers that use TLS, and a controller that is configured with their authority.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Pods that are at fault: each is named with what is wrong, and holds up nobody in another network.
+//! Faulty pods: each is reported with its problem, and delays no other network.
 
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
@@ -8,9 +8,9 @@ use windlass_klight::network::PORT_ANNOTATION;
 use crate::controller::Controller;
 use crate::namespace::{Namespace, eventually};
 
-pub(crate) async fn pods_at_fault_are_named_and_hold_up_nobody(namespace: &Namespace) {
+pub(crate) async fn faulty_pods_are_reported_and_delay_no_other_network(namespace: &Namespace) {
     let _controller = Controller::start(namespace);
-    // Connections are taken by the system, and nobody ever says a word on them.
+    // The kernel accepts connections, and nothing ever answers on them.
     let silent = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let babbling = babble().await;
     let containers = || json!([{ "name": "app", "image": "app" }]);

@@ -28,7 +28,8 @@ pub(crate) async fn thirty_peers_while_the_controller_is_killed(namespace: &Name
         peers.entry(network).or_default().push(namespace.pod_with_peer(&pod, network).await);
         if come % (order.len() / KILLS) == 3 {
             // It is killed in the middle of its work: some have joined, and others wait.
-            eventually("somebody has joined", async || all_members(namespace).await > come / 2).await;
+            eventually("half of the pods have joined", async || all_members(namespace).await > come / 2)
+                .await;
             drop(controller);
             controller = Controller::start(namespace);
         }
@@ -49,7 +50,7 @@ pub(crate) async fn thirty_peers_while_the_controller_is_killed(namespace: &Name
         assert_eq!(counted.joins_failed, 0, "{address}: {counted:?}");
     }
     let joined: u64 = counters.iter().map(|(_, counted)| counted.joins_done).sum();
-    // The first of each network has nobody to join.
+    // The first of each network has no peer to join.
     assert_eq!(joined as usize, NETWORKS.len() * (PEERS_EACH - 1));
     let repeated: u64 = counters.iter().map(|(_, counted)| counted.joins_repeated).sum();
     println!("{joined} joins, of which a kill repeated {repeated}");
@@ -74,7 +75,7 @@ pub(crate) async fn a_killed_contact_is_forgotten_and_its_network_goes_on(namesp
     let (status, message) = namespace.condition("blue", "Joined").await;
     assert_eq!(status, "False");
     assert!(message.starts_with("1 of 2 pods are members; pod c: cannot reach the peer"), "{message}");
-    eventually("an event tells of it", async || {
+    eventually("an event reports it", async || {
         namespace.events("ContactLost").await.iter().any(|note| note.starts_with("pod c: "))
     })
     .await;
@@ -107,7 +108,7 @@ async fn all_members(namespace: &Namespace) -> usize {
     members
 }
 
-/// Asks every peer: it knows all others of its network and nobody else, and what one was given all have.
+/// Asserts that every peer knows exactly the others of its network, and that all have what one was given.
 async fn check_connected(network: &str, peers: &[Peer]) {
     let addresses: BTreeSet<String> = peers.iter().map(|peer| peer.address().to_owned()).collect();
     let client = |peer: &Peer| Client::new(peer.address(), &ClientSettings::default()).expect("an address");
@@ -129,8 +130,8 @@ async fn check_connected(network: &str, peers: &[Peer]) {
 /// An order that looks random and is the same each time.
 fn shuffle<Item>(items: &mut [Item]) {
     let mut seed: u64 = 0x5eed;
-    for place in (1..items.len()).rev() {
+    for index in (1..items.len()).rev() {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        items.swap(place, (seed >> 33) as usize % (place + 1));
+        items.swap(index, (seed >> 33) as usize % (index + 1));
     }
 }

@@ -36,5 +36,5 @@ async fn all(cluster: &Cluster) {
     forming::a_killed_contact_is_forgotten_and_its_network_goes_on(&cluster.namespace("repair").await).await;
     forming::an_id_in_two_namespaces_is_two_networks(cluster).await;
     encrypted::only_peers_of_the_trusted_authority_join(&cluster.namespace("encrypted").await).await;
-    faulty::pods_at_fault_are_named_and_hold_up_nobody(&cluster.namespace("faulty").await).await;
+    faulty::faulty_pods_are_reported_and_delay_no_other_network(&cluster.namespace("faulty").await).await;
 }

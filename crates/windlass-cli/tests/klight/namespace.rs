@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use windlass_klight::network::{LightNetwork, NETWORK_LABEL, PORT_ANNOTATION};
 use windlass_klight::peer::{Peer, PeerSettings};
 
-/// Nothing here takes so long unless it never comes.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// Timeout of each wait.
+const TIMEOUT: Duration = Duration::from_secs(120);
 const ASK_EVERY: Duration = Duration::from_millis(20);
 
 /// A cluster that knows networks.
@@ -135,5 +135,5 @@ pub(crate) async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool)
             tokio::time::sleep(ASK_EVERY).await;
         }
     };
-    assert!(tokio::time::timeout(PATIENCE, waiting).await.is_ok(), "this never came: {what}");
+    assert!(tokio::time::timeout(TIMEOUT, waiting).await.is_ok(), "this never came: {what}");
 }

@@ -5,21 +5,21 @@ use std::time::{Duration, SystemTime};
 
 use crate::running::{Running, eventually, network};
 
-/// A moment that differs from run to run; a failure tells it.
-fn moment() -> Duration {
+/// A delay that differs from run to run; a failure prints it.
+fn random_delay() -> Duration {
     let nanos = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970").subsec_nanos();
     Duration::from_millis(u64::from(nanos % 400))
 }
 
-/// Persists at the first while the last is killed at some moment, and returns what was acknowledged.
+/// Persists at the first while the last is killed after a random delay, and returns what was acknowledged.
 fn persist_while_the_last_is_killed(peers: &mut [Running; 3]) -> Vec<String> {
-    let moment = moment();
-    eprintln!("killed after {moment:?}");
+    let delay = random_delay();
+    eprintln!("killed after {delay:?}");
     let [first, _, last] = peers;
     let is_dead = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            std::thread::sleep(moment);
+            std::thread::sleep(delay);
             last.kill();
             is_dead.store(true, Ordering::Relaxed);
         });
@@ -82,7 +82,7 @@ fn no_acknowledged_block_is_lost_with_the_peer_that_took_it() {
         });
         // One is acknowledged for certain, and then it dies under the client's hands.
         eventually("a block is there", || !peers[1].query().is_empty());
-        std::thread::sleep(moment());
+        std::thread::sleep(random_delay());
         peers[0].kill();
         stop.store(true, Ordering::Relaxed);
         client.join().expect("the client ends")
@@ -100,8 +100,8 @@ fn a_killed_peer_comes_back_with_its_chain_and_catches_up() {
     second.wait_for("joined");
     assert!(second.persist("before"));
     second.kill();
-    // Not acknowledged as long as the dead one counts, and then by the first alone.
-    eventually("the first goes on alone", || first.persist("meanwhile"));
+    // Not acknowledged as long as the dead one is a member, and then by the first on its own.
+    eventually("the first goes on without it", || first.persist("meanwhile"));
     let again = Running::start(&["--data", data]);
     eventually("it has caught up", || {
         let there = again.query();

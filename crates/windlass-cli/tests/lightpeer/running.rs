@@ -33,7 +33,7 @@ impl Running {
         &self.address
     }
 
-    /// What it tells next; none when it has ended.
+    /// The next event that it prints; `None` when it has ended.
     pub(crate) fn event(&mut self) -> Option<Value> {
         next(&mut self.events)
     }

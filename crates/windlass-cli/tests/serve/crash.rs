@@ -15,12 +15,12 @@ use crate::served::Served;
 
 const KILLS: usize = 100;
 const CLIENTS: usize = 8;
-/// Each client goes round so many names, so that objects are made, changed and removed.
+/// Number of names that each client cycles through, so that objects are created, updated and deleted.
 const NAMES: u64 = 5;
-/// At most so long a server lives; how long is drawn.
+/// Maximum lifetime of a server; the actual one is random.
 const LIFE_MAX_MS: u64 = 60;
 
-/// What became of an object by the last write that was acknowledged, and by the one that perhaps came through.
+/// The state of an object after the last acknowledged write, and after the one that may have been stored.
 #[derive(Clone, Debug, Default)]
 struct Expected {
     acknowledged: Option<String>,
@@ -28,9 +28,9 @@ struct Expected {
     uncertain: Option<Option<String>>,
 }
 
-/// What all clients know.
+/// What the clients expect of the server.
 #[derive(Default)]
-struct Ledger {
+struct Expectations {
     objects: BTreeMap<String, Expected>,
     /// The versions of all acknowledged creates and updates.
     versions: BTreeSet<u64>,
@@ -50,7 +50,7 @@ fn value(map: &ConfigMap) -> Option<String> {
     Some(value)
 }
 
-/// A number that is different each time, for a test that must not always die at the same moment.
+/// A number that differs from run to run, so that the server is not always killed at the same point.
 fn drawn(below: u64) -> u64 {
     let nanoseconds = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
     u64::from(nanoseconds.subsec_nanos()) / 1000 % below
@@ -61,18 +61,24 @@ async fn write(
     maps: Api<ConfigMap>,
     client: usize,
     round: usize,
-    ledger: Arc<Mutex<Ledger>>,
+    expectations: Arc<Mutex<Expectations>>,
     heard: Arc<Notify>,
 ) {
     for number in 0_u64.. {
         let name = format!("c{client}-{}", number % NAMES);
-        let known = ledger.lock().expect("no panic").objects.get(&name).cloned().unwrap_or_default();
+        let known = expectations
+            .lock()
+            .expect("lock is not poisoned")
+            .objects
+            .get(&name)
+            .cloned()
+            .unwrap_or_default();
         let wanted = format!("{round}.{number}");
         let removes = known.acknowledged.is_some() && number % 7 == 6;
         let planned = if removes { None } else { Some(wanted.clone()) };
         let expect = |acknowledged, uncertain| {
-            let mut ledger = ledger.lock().expect("no panic");
-            ledger.objects.insert(name.clone(), Expected { acknowledged, uncertain });
+            let mut expectations = expectations.lock().expect("lock is not poisoned");
+            expectations.objects.insert(name.clone(), Expected { acknowledged, uncertain });
         };
         expect(known.acknowledged.clone(), Some(planned.clone()));
         let answer = if removes {
@@ -88,7 +94,7 @@ async fn write(
                 heard.notify_one();
                 if let Some(version) = written.and_then(|map| map.resource_version()) {
                     let version = version.parse().expect("a version is a number");
-                    ledger.lock().expect("no panic").versions.insert(version);
+                    expectations.lock().expect("lock is not poisoned").versions.insert(version);
                 }
             }
             Err(kube::Error::Api(status)) => panic!("{name} was refused: {status}"),
@@ -100,7 +106,7 @@ async fn write(
 /// Follows all changes, over all lives of the server.
 struct Follower {
     version: String,
-    /// The objects as the events tell them.
+    /// The objects as the events show them.
     objects: BTreeMap<String, String>,
     versions: BTreeSet<u64>,
 }
@@ -129,20 +135,23 @@ impl Follower {
 }
 
 /// Compares what there is with what was acknowledged, and settles what was uncertain.
-async fn verify(client: Client, ledger: &Mutex<Ledger>) -> u64 {
+async fn verify(client: Client, expectations: &Mutex<Expectations>) -> u64 {
     let maps: Api<ConfigMap> = Api::namespaced(client, "default");
     let list = maps.list(&ListParams::default()).await.expect("reads are answered");
     let version = list.metadata.resource_version.clone().expect("a version").parse().expect("a number");
     let found: BTreeMap<String, String> =
         list.iter().filter_map(|map| Some((map.name_any(), value(map)?))).collect();
-    let mut ledger = ledger.lock().expect("no panic");
-    for (name, expected) in &mut ledger.objects {
+    let mut expectations = expectations.lock().expect("lock is not poisoned");
+    for (name, expected) in &mut expectations.objects {
         let found = found.get(name).cloned();
         let came_through = expected.uncertain.take().is_some_and(|uncertain| uncertain == found);
         assert!(came_through || found == expected.acknowledged, "{name}: {expected:?}, found {found:?}");
         expected.acknowledged = found;
     }
-    assert!(found.keys().all(|name| ledger.objects.contains_key(name)), "an object that nobody made");
+    assert!(
+        found.keys().all(|name| expectations.objects.contains_key(name)),
+        "an object that no client made"
+    );
     version
 }
 
@@ -150,19 +159,20 @@ async fn verify(client: Client, ledger: &Mutex<Ledger>) -> u64 {
 async fn nothing_that_was_acknowledged_is_lost() {
     let data = tempfile::tempdir().expect("a folder");
     let folder = data.path().to_str().expect("UTF-8").to_owned();
-    let ledger = Arc::new(Mutex::new(Ledger::default()));
+    let expectations = Arc::new(Mutex::new(Expectations::default()));
     let mut follower =
         Follower { version: String::new(), objects: BTreeMap::new(), versions: BTreeSet::new() };
     for round in 0..KILLS {
         let served = Served::start(&["--data", &folder]);
         let client = served.client().await;
-        let version = verify(client.clone(), &ledger).await;
+        let version = verify(client.clone(), &expectations).await;
         if round == 0 {
             follower.version = version.to_string();
         }
         let maps: Api<ConfigMap> = Api::namespaced(client, "default");
         let written = Arc::new(Notify::new());
-        let write = |number| write(maps.clone(), number, round, Arc::clone(&ledger), Arc::clone(&written));
+        let write =
+            |number| write(maps.clone(), number, round, Arc::clone(&expectations), Arc::clone(&written));
         let writers: Vec<_> = (0..CLIENTS).map(|number| tokio::spawn(write(number))).collect();
         let life = Duration::from_millis(drawn(LIFE_MAX_MS));
         let killed = async {
@@ -181,7 +191,7 @@ async fn nothing_that_was_acknowledged_is_lost() {
     }
     let served = Served::start(&["--data", &folder]);
     let client = served.client().await;
-    let newest = verify(client.clone(), &ledger).await;
+    let newest = verify(client.clone(), &expectations).await;
     let maps: Api<ConfigMap> = Api::namespaced(client, "default");
     // Whatever the last version was about, this one is a config map, and so the last event to wait for.
     let last = maps.create(&PostParams::default(), &config_map("last", "1")).await.expect("created");
@@ -191,9 +201,9 @@ async fn nothing_that_was_acknowledged_is_lost() {
     let listed = maps.list(&ListParams::default()).await.expect("listed");
     let found: BTreeMap<String, String> =
         listed.iter().filter_map(|map| Some((map.name_any(), value(map)?))).collect();
-    assert_eq!(follower.objects, found, "the events tell another story than the list");
-    let ledger = ledger.lock().expect("no panic");
-    let missed: Vec<&u64> = ledger.versions.difference(&follower.versions).collect();
+    assert_eq!(follower.objects, found, "the events and the list disagree");
+    let expectations = expectations.lock().expect("lock is not poisoned");
+    let missed: Vec<&u64> = expectations.versions.difference(&follower.versions).collect();
     assert!(missed.is_empty(), "the watch missed versions {missed:?}");
-    assert!(ledger.versions.len() > KILLS, "hardly anything was written");
+    assert!(expectations.versions.len() > KILLS, "hardly anything was written");
 }

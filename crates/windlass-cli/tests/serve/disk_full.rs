@@ -10,7 +10,7 @@ use kube::api::{Api, DeleteParams, ListParams, PostParams, WatchEvent, WatchPara
 use kube::{Client, ResourceExt};
 use serde_json::json;
 
-use crate::patience::{PATIENCE, eventually};
+use crate::eventually::{TIMEOUT, eventually};
 use crate::served::Served;
 
 /// Takes room until it is removed.
@@ -113,7 +113,7 @@ async fn reads_go_on_and_nothing_is_lost() {
     assert_eq!(names(&client).await, acknowledged);
     let mut seen = BTreeSet::new();
     while seen != acknowledged {
-        let event = tokio::time::timeout(PATIENCE, events.try_next()).await.expect("an event in time");
+        let event = tokio::time::timeout(TIMEOUT, events.try_next()).await.expect("an event in time");
         match event.expect("the watch is well") {
             Some(WatchEvent::Added(map)) => assert!(seen.insert(map.name_any()), "an event came twice"),
             other => panic!("{other:?}"),
@@ -132,7 +132,7 @@ async fn reads_go_on_and_nothing_is_lost() {
     eventually("it is ready again", async || probe(&client, "/readyz").await.0).await;
     maps(&client).create(&PostParams::default(), &large("second")).await.expect("written again");
     acknowledged.insert("second".to_owned());
-    let event = tokio::time::timeout(PATIENCE, events.try_next()).await.expect("an event in time");
+    let event = tokio::time::timeout(TIMEOUT, events.try_next()).await.expect("an event in time");
     assert!(matches!(&event, Ok(Some(WatchEvent::Added(map))) if map.name_any() == "second"), "{event:?}");
 
     // Full once more, and killed.

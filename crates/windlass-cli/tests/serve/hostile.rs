@@ -6,7 +6,7 @@ mod http2;
 mod raw;
 mod slow;
 
-use crate::patience::eventually;
+use crate::eventually::eventually;
 use crate::served::Served;
 use bystander::Bystander;
 use raw::Raw;
@@ -149,10 +149,10 @@ async fn requests_that_could_be_read_in_two_ways() {
     others.are_served().await;
 }
 
-/// Requests come without end, and nobody reads the answers.
+/// Requests come without end, and the client never reads the answers.
 #[tokio::test]
 async fn requests_without_an_end() {
-    let served = plain(&["--client-patience", "2"]);
+    let served = plain(&["--client-timeout", "2"]);
     let mut others = Bystander::of(&served).await;
     let mut client = Raw::connect(&served).await;
     let request = client.head("GET", "/api/v1/namespaces", "").repeat(100);

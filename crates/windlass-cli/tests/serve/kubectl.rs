@@ -1,6 +1,6 @@
 //! The real kubectl: transcripts of what it printed with a real kube-apiserver, played against this server.
 //!
-//! `WINDLASS_BLESS=1` records them anew from the kube-apiserver in `KUBEBUILDER_ASSETS`; those that need more of a
+//! `WINDLASS_BLESS=1` records them again from the kube-apiserver in `KUBEBUILDER_ASSETS`; those that need more of a
 //! cluster than that are written by hand and say so.
 
 mod mask;

@@ -7,7 +7,7 @@ use kube::api::{Api, ApiResource, DynamicObject, PostParams};
 use kube::core::GroupVersionKind;
 use two_configmaps::{Pair, pair};
 
-use crate::patience::{PATIENCE, eventually};
+use crate::eventually::{TIMEOUT, eventually};
 use crate::started::Started;
 
 #[test]
@@ -15,7 +15,7 @@ fn the_demonstration_comes_out_as_promised() {
     let output = Command::new(env!("CARGO_BIN_EXE_windlass")).arg("demo").output().expect("it starts");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
-    for told in [
+    for line in [
         "Pair hello                 Ready",
         "WebApp shop                Ready",
         "LightNetwork green         Ready",
@@ -26,7 +26,7 @@ fn the_demonstration_comes_out_as_promised() {
         "second-first: VIOLATED",
         "Done, in ",
     ] {
-        assert!(text.contains(told), "no {told:?} in\n{text}");
+        assert!(text.contains(line), "no {line:?} in\n{text}");
     }
     assert!(!text.contains('\u{1b}'), "colours are for terminals");
 }
@@ -92,9 +92,9 @@ async fn a_cluster_that_is_up_can_be_used_and_ended() {
     let output = child.stdout.take().expect("its output is piped");
     let mut process = Started(child);
     let lines = BufReader::new(output).lines().map_while(Result::ok);
-    let told: Vec<String> = lines.take_while(|line| !line.starts_with("end ")).collect();
-    let controllers = told.iter().find_map(|line| line.strip_prefix("controllers  "));
-    assert_eq!(controllers, Some("two-configmaps, web-app, klight"), "{told:#?}");
+    let printed: Vec<String> = lines.take_while(|line| !line.starts_with("end ")).collect();
+    let controllers = printed.iter().find_map(|line| line.strip_prefix("controllers  "));
+    assert_eq!(controllers, Some("two-configmaps, web-app, klight"), "{printed:#?}");
 
     let config = kube::config::Kubeconfig::read_from(&kubeconfig).expect("a kubeconfig");
     let config = kube::Config::from_custom_kubeconfig(config, &Default::default()).await;
@@ -109,5 +109,5 @@ async fn a_cluster_that_is_up_can_be_used_and_ended() {
     let kind = GroupVersionKind::gvk("klight.windlass.dev", "v1alpha1", "LightNetwork");
     let networks: Api<DynamicObject> = Api::all_with(client, &ApiResource::from_gvk(&kind));
     assert!(networks.list(&Default::default()).await.expect("a list").items.is_empty());
-    process.terminate(PATIENCE);
+    process.terminate(TIMEOUT);
 }

@@ -2,6 +2,7 @@
 
 mod crash;
 mod disk_full;
+mod eventually;
 mod helm;
 mod hostile;
 mod kube_rs;
@@ -10,7 +11,6 @@ mod lifecycle;
 mod local;
 mod manifests;
 mod operations;
-mod patience;
 mod plans;
 mod python;
 mod rbac;

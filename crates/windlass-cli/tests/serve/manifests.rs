@@ -16,7 +16,7 @@ use web_app::{WebApp, web_app};
 use windlass_klight::network::{LightNetwork, NETWORK_LABEL, PORT_ANNOTATION};
 use windlass_klight::peer::{Peer, PeerSettings};
 
-use crate::patience::eventually;
+use crate::eventually::eventually;
 use crate::served::Served;
 use crate::started::Started;
 
@@ -73,15 +73,15 @@ async fn the_account_of_the_manifests_is_enough() {
     create_all(&client, &text).await;
     let deployed = Api::<Deployment>::namespaced(client.clone(), "operators").get("web-app").await;
     let template = deployed.expect("it is deployed").spec.template.spec.expect("a pod");
-    let told = template.containers[0].args.clone().expect("arguments");
-    assert_eq!(told, ["run", "web-app", "--endpoints", "0.0.0.0:8080", "--lease", "operators/web-app"]);
+    let arguments = template.containers[0].args.clone().expect("arguments");
+    assert_eq!(arguments, ["run", "web-app", "--endpoints", "0.0.0.0:8080", "--lease", "operators/web-app"]);
 
     let folder = tempfile::tempdir().expect("a folder");
     let kubeconfig = folder.path().join("kubeconfig");
     kubeconfig_of_account(&served, &client, "web-app", &kubeconfig).await;
     let apps: Api<WebApp> = Api::namespaced(client.clone(), "default");
     eventually("web apps are served", async || apps.list(&Default::default()).await.is_ok()).await;
-    // What the pod would be told, but for where it serves its endpoints.
+    // The arguments of the pod, except for the address of its endpoints.
     let log = std::fs::File::create(folder.path().join("log")).expect("a file");
     let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
     command.args([
@@ -104,7 +104,7 @@ async fn the_account_of_the_manifests_is_enough() {
     services.get("shop").await.expect("a Service");
     apps.delete("shop", &Default::default()).await.expect("it is there");
     eventually("the app is gone", async || apps.get_opt("shop").await.is_ok_and(|app| app.is_none())).await;
-    assert!(zone.lock().expect("nobody panicked").records().is_empty());
+    assert!(zone.lock().expect("lock is not poisoned").records().is_empty());
     let log = std::fs::read_to_string(folder.path().join("log")).expect("a log");
     assert!(!log.contains("forbidden") && !log.contains("WARN"), "{log}");
 }
@@ -121,7 +121,7 @@ async fn the_account_of_klight_is_enough() {
     eventually("networks are served", async || networks.list(&Default::default()).await.is_ok()).await;
     let log = std::fs::File::create(folder.path().join("log")).expect("a file");
     let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
-    // As the pod is told, but for where it serves its endpoints.
+    // The arguments of the pod, except for the address of its endpoints.
     command.args(["run", "klight", "--endpoints", "127.0.0.1:0", "--namespace", "default"]);
     let process = command.env("KUBECONFIG", &kubeconfig).stderr(log).stdout(Stdio::null()).spawn();
     let _process = Started(process.expect("it starts"));

@@ -9,7 +9,7 @@ use kube::{Api, CustomResourceExt};
 use serde_json::Value;
 use two_configmaps::{Pair, TwoConfigMaps, pair};
 
-use crate::patience::eventually;
+use crate::eventually::eventually;
 use crate::served::Served;
 
 fn windlass(served: &Served, arguments: &[&str]) -> Output {
@@ -108,9 +108,9 @@ async fn a_recorded_reconcile_is_run_again() {
     let other = write(folder.path(), "other.json", &whole.replace("a-cm1", "a-cm0"));
     let replayed = windlass(&served, &["replay", &other, "--json"]);
     assert_eq!(replayed.status.code(), Some(3));
-    let told: Value = serde_json::from_slice(&replayed.stdout).expect("JSON");
-    assert_eq!(told["replayed"], "diverged", "{told:#}");
-    assert!(told["difference"].as_str().is_some_and(|lines| lines.contains("\n- ")), "{told:#}");
+    let outcome: Value = serde_json::from_slice(&replayed.stdout).expect("JSON");
+    assert_eq!(outcome["replayed"], "diverged", "{outcome:#}");
+    assert!(outcome["difference"].as_str().is_some_and(|lines| lines.contains("\n- ")), "{outcome:#}");
     let named = "\"controller\": \"two-configmaps\"";
     assert!(whole.contains(named), "{whole}");
     let unknown = write(folder.path(), "unknown.json", &whole.replacen(named, "\"controller\": \"mine\"", 1));
@@ -123,7 +123,7 @@ async fn a_recorded_reconcile_is_run_again() {
         ),
         "{message}"
     );
-    // What is neither is told as before.
+    // A file that is neither is reported as before.
     let neither = write(folder.path(), "neither.json", "{}");
     assert!(text(&windlass(&served, &["replay", &neither]).stderr).contains("no counterexample"));
 }

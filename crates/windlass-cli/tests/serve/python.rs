@@ -12,31 +12,31 @@ use kube::runtime::wait::{await_condition, conditions};
 use kube::{Client, ResourceExt};
 use serde_json::json;
 
-use crate::patience::eventually;
+use crate::eventually::eventually;
 use crate::served::Served;
 
-/// No wait takes so long unless something hangs.
-const PATIENCE: Duration = Duration::from_secs(180);
+/// Timeout of each wait.
+const TIMEOUT: Duration = Duration::from_secs(180);
 
 #[test]
 fn the_typed_client() {
-    run("typed_client.py", PATIENCE);
+    run("typed_client.py", TIMEOUT);
 }
 
 #[test]
 fn watches() {
-    run("watches.py", PATIENCE);
+    run("watches.py", TIMEOUT);
 }
 
 #[test]
 fn the_dynamic_client() {
-    run("dynamic_client.py", PATIENCE);
+    run("dynamic_client.py", TIMEOUT);
 }
 
 /// `WINDLASS_EXAMPLES` makes it longer.
 #[test]
 fn requests_made_up_from_the_openapi_documents() {
-    run("openapi.py", PATIENCE * 20);
+    run("openapi.py", TIMEOUT * 20);
 }
 
 /// The operator makes, changes and cleans up; it is killed, and what happened meanwhile is done when it is back.
@@ -53,7 +53,7 @@ async fn a_kopf_operator() {
     create(&notes, "lost", "impossible").await;
     for (name, text) in [("plain", "hello"), ("slow", "troublesome")] {
         until(&maps, name, |map| text_of(map) == Some(text)).await;
-        until(&notes, name, |note| is_told(note, "create_map")).await;
+        until(&notes, name, |note| is_noted(note, "create_map")).await;
         until(&notes, name, |note| note.is_some_and(|note| note.data["status"]["ticks"] == 3)).await;
         until(&notes, name, |note| {
             note.is_some_and(|note| note.annotations().contains_key("example.com/watched"))
@@ -70,7 +70,7 @@ async fn a_kopf_operator() {
     until(&maps, "plain", |map| text_of(map) == Some("changed")).await;
     assert_eq!(maps.get("plain").await.expect("there").data.expect("data")["before"], "hello");
 
-    // What happens while nobody looks is done afterwards.
+    // What happens while the operator is down is handled afterwards.
     operator.kill();
     create(&notes, "missed", "later").await;
     notes.delete("slow", &DeleteParams::default()).await.expect("asked to go");
@@ -84,13 +84,13 @@ async fn a_kopf_operator() {
     until(&maps, "farewell-slow", |map| map.is_some()).await;
     until(&maps, "slow", |map| map.is_none()).await;
     assert!(maps.get_opt("lost").await.expect("answered").is_none(), "it was given up");
-    until_told(&client, "plain", "Made").await;
-    until_told(&client, "lost", "GivenUp").await;
+    until_event(&client, "plain", "Made").await;
+    until_event(&client, "lost", "GivenUp").await;
     operator.kill();
 }
 
 /// Runs a script to its end against a server of its own.
-fn run(script: &str, patience: Duration) {
+fn run(script: &str, timeout: Duration) {
     let served = Served::start(&[]);
     let output = tempfile::tempfile().expect("a temporary file");
     let mut child = python(&served.kubeconfig())
@@ -103,7 +103,7 @@ fn run(script: &str, patience: Duration) {
     let status = loop {
         match child.try_wait().expect("it can be asked") {
             Some(status) => break Some(status),
-            None if started.elapsed() > patience => break None,
+            None if started.elapsed() > timeout => break None,
             None => std::thread::sleep(Duration::from_millis(20)),
         }
     };
@@ -199,7 +199,7 @@ async fn install_notes(client: &Client) -> Api<DynamicObject> {
     let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
     definitions.create(&PostParams::default(), &definition).await.expect("taken");
     let established = await_condition(definitions, "notes.example.com", conditions::is_crd_established());
-    tokio::time::timeout(PATIENCE, established).await.expect("in time").expect("established");
+    tokio::time::timeout(TIMEOUT, established).await.expect("in time").expect("established");
     let kind = ApiResource::from_gvk(&GroupVersionKind::gvk("example.com", "v1", "Note"));
     Api::default_namespaced_with(client.clone(), &kind)
 }
@@ -215,12 +215,12 @@ where
     K: kube::Resource + Clone + std::fmt::Debug + serde::de::DeserializeOwned + Send + 'static,
 {
     let reached = await_condition(objects.clone(), name, |object: Option<&K>| wanted(object));
-    let reached = tokio::time::timeout(PATIENCE, reached).await;
+    let reached = tokio::time::timeout(TIMEOUT, reached).await;
     reached.unwrap_or_else(|_| panic!("{name} did not become as expected")).expect("the watch goes on");
 }
 
 /// Waits for an event about a note, which kopf posts from behind.
-async fn until_told(client: &Client, name: &str, reason: &str) {
+async fn until_event(client: &Client, name: &str, reason: &str) {
     let events: Api<Event> = Api::default_namespaced(client.clone());
     let selected = ListParams::default().fields(&format!("involvedObject.name={name},reason={reason}"));
     let what = format!("an event {reason} for {name}");
@@ -232,6 +232,6 @@ fn text_of(map: Option<&ConfigMap>) -> Option<&str> {
 }
 
 /// Whether kopf has noted the result of a handler in the status.
-fn is_told(note: Option<&DynamicObject>, handler: &str) -> bool {
+fn is_noted(note: Option<&DynamicObject>, handler: &str) -> bool {
     note.is_some_and(|note| note.data["status"][handler].is_object())
 }

@@ -77,23 +77,23 @@ async fn a_service_account_may_do_what_its_role_says() {
 }
 
 #[tokio::test]
-async fn who_shows_no_token_is_nobody() {
+async fn requests_without_a_token_are_anonymous() {
     let open = Served::start(&[]);
     let maps: Api<ConfigMap> = Api::namespaced(client_with(&open, None).await, "default");
     assert_eq!(code(maps.list(&ListParams::default()).await), (401, "Unauthorized".to_owned()));
-    let wrong = client_with(&open, Some("guessed".to_owned())).await;
+    let guessing = client_with(&open, Some("guessed".to_owned())).await;
     assert_eq!(
-        code(Api::<ConfigMap>::namespaced(wrong, "default").list(&ListParams::default()).await).0,
+        code(Api::<ConfigMap>::namespaced(guessing, "default").list(&ListParams::default()).await).0,
         401
     );
 
     let guarded = Served::start(&["--authorization", "rbac"]);
-    let nobody = client_with(&guarded, None).await;
-    let maps: Api<ConfigMap> = Api::namespaced(nobody.clone(), "default");
+    let anonymous = client_with(&guarded, None).await;
+    let maps: Api<ConfigMap> = Api::namespaced(anonymous.clone(), "default");
     let (refused, message) = code(maps.list(&ListParams::default()).await);
     assert_eq!(refused, 403);
     assert!(message.contains("User \"system:anonymous\""), "{message}");
-    nobody.apiserver_version().await.expect("the version is for everybody");
+    anonymous.apiserver_version().await.expect("the version needs no token");
 }
 
 #[tokio::test]

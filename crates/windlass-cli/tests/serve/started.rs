@@ -7,11 +7,11 @@ pub(crate) struct Started(pub(crate) Child);
 
 impl Started {
     /// Asks it to end with SIGTERM, and waits until it has.
-    pub(crate) fn terminate(&mut self, patience: Duration) {
+    pub(crate) fn terminate(&mut self, timeout: Duration) {
         Command::new("kill").arg(self.0.id().to_string()).status().expect("kill is there");
         let begun = Instant::now();
         while self.0.try_wait().expect("it is ours").is_none() {
-            assert!(begun.elapsed() < patience, "it does not end");
+            assert!(begun.elapsed() < timeout, "it does not end");
             std::thread::sleep(Duration::from_millis(20));
         }
     }

@@ -1,4 +1,4 @@
-//! `windlass run` tells a collector what it does, if the environment names one.
+//! `windlass run` exports traces to a collector, if the environment names one.
 
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use two_configmaps::{Pair, pair};
 
-use crate::patience::{PATIENCE, eventually};
+use crate::eventually::{TIMEOUT, eventually};
 use crate::plans::served_with_pairs;
 use crate::started::Started;
 
@@ -20,7 +20,7 @@ async fn collect(listener: TcpListener, received: Arc<Mutex<Vec<u8>>>) {
         tokio::spawn(async move {
             let mut piece = [0; 16 * 1024];
             while let Ok(length @ 1..) = stream.read(&mut piece).await {
-                received.lock().expect("nobody panicked").extend(&piece[..length]);
+                received.lock().expect("lock is not poisoned").extend(&piece[..length]);
                 // A batch may come in several pieces; an answer too many is not read.
                 let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
             }
@@ -29,7 +29,7 @@ async fn collect(listener: TcpListener, received: Arc<Mutex<Vec<u8>>>) {
 }
 
 fn contains(received: &Mutex<Vec<u8>>, text: &str) -> bool {
-    let received = received.lock().expect("nobody panicked");
+    let received = received.lock().expect("lock is not poisoned");
     received.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
@@ -52,11 +52,11 @@ async fn spans_reach_the_collector_of_the_environment() {
     })
     .await;
     // The last spans are sent before it ends.
-    process.terminate(PATIENCE);
-    for told in ["POST /v1/traces", "two-configmaps", "First", "Second", "default/a"] {
+    process.terminate(TIMEOUT);
+    for text in ["POST /v1/traces", "two-configmaps", "First", "Second", "default/a"] {
         assert!(
-            contains(&received, told),
-            "no {told:?} in {} bytes",
+            contains(&received, text),
+            "no {text:?} in {} bytes",
             received.lock().map_or(0, |all| all.len())
         );
     }

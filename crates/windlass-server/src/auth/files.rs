@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// For the owner alone.
+/// Mode of a file that only its owner may read.
 pub(super) const PRIVATE: u32 = 0o600;
-/// For everybody to read.
+/// Mode of a file that everyone may read.
 pub(super) const PUBLIC: u32 = 0o644;
 
 /// A file that could not be read or written.
@@ -37,7 +37,7 @@ pub(super) fn read_private(path: &Path) -> Result<Option<String>, FileError> {
     };
     let mode = fs::metadata(path).map_err(FileError::of("read", path))?.permissions().mode();
     if mode & 0o077 != 0 {
-        tracing::warn!(path = %path.display(), "others could read this secret; now only its owner can");
+        tracing::warn!(path = %path.display(), "secret was readable by others, permissions restricted to its owner");
         let permissions = Permissions::from_mode(PRIVATE);
         fs::set_permissions(path, permissions).map_err(FileError::of("protect", path))?;
     }
@@ -49,13 +49,13 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, FileError> {
     fs::read(path).map_err(FileError::of("read", path))
 }
 
-/// Makes a folder for its owner alone, with all above it; one that is there stays as it is.
+/// Makes a folder that only its owner may use, with all above it; one that exists stays as it is.
 pub(super) fn make_folder(path: &Path) -> Result<(), FileError> {
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
     made.map_err(FileError::of("make the folder", path))
 }
 
-/// Replaces a file. Whoever reads it, whenever, sees all of the old text or all of the new one.
+/// Replaces a file atomically: a reader sees all of the old text or all of the new one.
 pub(super) fn replace(path: &Path, text: &str, mode: u32) -> Result<(), FileError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     make_folder(folder)?;
@@ -65,7 +65,7 @@ pub(super) fn replace(path: &Path, text: &str, mode: u32) -> Result<(), FileErro
         .map_err(FileError::of("write", &temporary))
         .and_then(|()| fs::rename(&temporary, path).map_err(FileError::of("replace", path)));
     if written.is_err() {
-        // The first error is the one to tell of.
+        // The first error is the one to report.
         drop(fs::remove_file(&temporary));
     }
     written?;

@@ -1,4 +1,4 @@
-//! The file that tells clients where the server is, how to know it, and who they are.
+//! Kubeconfig files: where the server is, which certificate authority to trust, and which token to use.
 
 use std::fmt;
 use std::fs;
@@ -29,7 +29,7 @@ pub enum KubeconfigError {
     /// The file cannot be read or written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The file is somebody else's.
+    /// The file was not written by Windlass.
     #[error(
         "{} is not a kubeconfig that Windlass wrote, so it is left alone; name another file, or remove this one",
         path.display()
@@ -47,13 +47,13 @@ pub enum KubeconfigError {
 }
 
 impl Kubeconfig {
-    /// Replaces a file with this, for its owner alone.
+    /// Replaces a file with this, readable by its owner only.
     ///
     /// The folder is made if it is missing. A file that is empty or that Windlass wrote is replaced, whole or not at
     /// all; one behind a link is replaced where it is.
     ///
     /// # Errors
-    /// The file belongs to somebody else, or cannot be written.
+    /// The file was not written by Windlass, or cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), KubeconfigError> {
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         match fs::metadata(&target) {

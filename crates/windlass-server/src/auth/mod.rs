@@ -1,4 +1,4 @@
-//! Who asks and how they know us: tokens, certificates and kubeconfigs, kept in the data folder or in memory.
+//! Authentication of clients and of the server: tokens, certificates and kubeconfigs, in the data folder or in memory.
 //!
 //! What a token says and who may do what are rules of [`windlass_model`]; here are keys, files and signatures.
 
@@ -21,10 +21,10 @@ pub use tokens::{AdminToken, AuthError, TokenSigner};
 /// The issuer that tokens name, unless another is given: the name of the API inside a cluster.
 pub const DEFAULT_ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
 
-/// What is said of a token that nobody knows.
+/// Error for an unknown token, as Kubernetes words it.
 const UNKNOWN: &str = "invalid bearer token";
 
-/// Knows who asks.
+/// Authenticates clients, and issues the tokens of service accounts.
 pub struct Auth {
     admin: AdminToken,
     signer: TokenSigner,
@@ -35,7 +35,7 @@ pub struct Auth {
 impl Auth {
     /// Takes the keys of a data folder, which are made if there are none; without a folder they live in memory.
     ///
-    /// `anonymous` is who asks without saying who they are; if it is none, they are refused.
+    /// `anonymous` is the user of requests without credentials; if it is `None`, they are refused.
     ///
     /// # Errors
     /// A key that cannot be read, made or written.
@@ -49,10 +49,10 @@ impl Auth {
         self.admin.text()
     }
 
-    /// Who asks, by the `Authorization` header of the request.
+    /// The user of a request, by its `Authorization` header.
     ///
     /// # Errors
-    /// 401 for a token that is not good, and for none if nobody may be anonymous.
+    /// 401 for a token that is not valid, and for a request without one if anonymous requests are not allowed.
     pub fn authenticate(
         &self,
         authorization: Option<&str>,
@@ -64,7 +64,7 @@ impl Auth {
             Some(token) => match self.verify(token, &[], store, now) {
                 Ok((user, _)) => Ok(user),
                 Err(why) => {
-                    tracing::debug!(why, "a token was refused");
+                    tracing::debug!(why, "bearer token rejected");
                     Err(unauthorized())
                 }
             },

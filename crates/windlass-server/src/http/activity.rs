@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::http::answer::AnswerBody;
 
-/// So often within the patience it is looked at.
+/// Number of times that a connection is checked within its shortest timeout.
 const LOOKS: u32 = 4;
 
 /// The requests of one connection.
@@ -32,10 +32,10 @@ struct Open {
     begun_since: Option<u64>,
 }
 
-/// How long a connection is kept in which way.
+/// Timeouts of a connection.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Patience {
-    /// Until a request is there that has begun.
+pub(crate) struct Timeouts {
+    /// Until a request that has begun is complete, and until the first one.
     pub(crate) begin: Duration,
     /// Without any request.
     pub(crate) idle: Duration,
@@ -51,7 +51,7 @@ struct Progress {
     given_up: OnceLock<Arc<AtomicBool>>,
 }
 
-/// The server has nothing to send at the moment.
+/// The server has nothing to send.
 const NOT_WAITING: u64 = u64::MAX;
 
 /// Why a connection is not kept.
@@ -91,19 +91,19 @@ impl Activity {
     }
 
     /// Returns as soon as the connection should not be kept.
-    pub(crate) async fn misuse(&self, patience: Patience) -> Misuse {
+    pub(crate) async fn misuse(&self, timeouts: Timeouts) -> Misuse {
         loop {
-            sleep(patience.begin.min(patience.idle).min(patience.stall) / LOOKS).await;
-            if let Some(misuse) = self.look(patience) {
+            sleep(timeouts.begin.min(timeouts.idle).min(timeouts.stall) / LOOKS).await;
+            if let Some(misuse) = self.look(timeouts) {
                 return misuse;
             }
         }
     }
 
-    fn look(&self, Patience { begin, idle, stall }: Patience) -> Option<Misuse> {
+    fn look(&self, Timeouts { begin, idle, stall }: Timeouts) -> Option<Misuse> {
         let now = self.now();
         let longer =
-            |since: u64, patience: Duration| Duration::from_millis(now.saturating_sub(since)) > patience;
+            |since: u64, timeout: Duration| Duration::from_millis(now.saturating_sub(since)) > timeout;
         let open = self.open();
         if open.requests.is_empty() {
             let too_long = match open.begun_since {
@@ -199,7 +199,7 @@ mod tests {
 
     use super::*;
 
-    const PATIENCE: Patience = Patience {
+    const TIMEOUTS: Timeouts = Timeouts {
         begin: Duration::from_secs(4),
         idle: Duration::from_secs(20),
         stall: Duration::from_secs(8),
@@ -209,15 +209,15 @@ mod tests {
     async fn a_connection_without_requests_is_idle() {
         let activity = Activity::new();
         let begun = Instant::now();
-        assert_eq!(activity.misuse(PATIENCE).await, Misuse::Idle);
-        assert!(begun.elapsed() < PATIENCE.begin * 2, "the first request is expected soon");
+        assert_eq!(activity.misuse(TIMEOUTS).await, Misuse::Idle);
+        assert!(begun.elapsed() < TIMEOUTS.begin * 2, "the first request is expected soon");
         let request = activity.request();
-        let misuse = tokio::time::timeout(PATIENCE.idle * 9, activity.misuse(PATIENCE)).await;
+        let misuse = tokio::time::timeout(TIMEOUTS.idle * 9, activity.misuse(TIMEOUTS)).await;
         assert!(misuse.is_err(), "an answer may take long");
         drop(request);
-        sleep(PATIENCE.begin * 2).await;
-        assert_eq!(activity.look(PATIENCE), None, "the next request may come later");
-        assert_eq!(activity.misuse(PATIENCE).await, Misuse::Idle);
+        sleep(TIMEOUTS.begin * 2).await;
+        assert_eq!(activity.look(TIMEOUTS), None, "the next request may come later");
+        assert_eq!(activity.misuse(TIMEOUTS).await, Misuse::Idle);
     }
 
     #[tokio::test(start_paused = true)]
@@ -225,11 +225,11 @@ mod tests {
         let activity = Activity::new();
         drop(activity.request());
         activity.heard();
-        sleep(PATIENCE.begin / 2).await;
+        sleep(TIMEOUTS.begin / 2).await;
         activity.heard();
-        assert_eq!(activity.look(PATIENCE), None);
-        sleep(PATIENCE.begin).await;
-        assert_eq!(activity.look(PATIENCE), Some(Misuse::Idle), "one byte now and then is not enough");
+        assert_eq!(activity.look(TIMEOUTS), None);
+        sleep(TIMEOUTS.begin).await;
+        assert_eq!(activity.look(TIMEOUTS), Some(Misuse::Idle), "one byte now and then is not enough");
     }
 
     #[tokio::test(start_paused = true)]
@@ -237,11 +237,11 @@ mod tests {
         let activity = Activity::new();
         let body = AnswerBody::Whole(Some(Bytes::from_static(b"answer")));
         let mut body = activity.request().answered(body);
-        sleep(PATIENCE.stall / 2).await;
-        assert_eq!(activity.look(PATIENCE), None);
+        sleep(TIMEOUTS.stall / 2).await;
+        assert_eq!(activity.look(TIMEOUTS), None);
         body.frame().await.expect("a frame").expect("data");
-        sleep(PATIENCE.stall / 2 + PATIENCE.stall / 4).await;
-        assert_eq!(activity.look(PATIENCE), None);
-        assert_eq!(activity.misuse(PATIENCE).await, Misuse::Stalled);
+        sleep(TIMEOUTS.stall / 2 + TIMEOUTS.stall / 4).await;
+        assert_eq!(activity.look(TIMEOUTS), None);
+        assert_eq!(activity.misuse(TIMEOUTS).await, Misuse::Stalled);
     }
 }

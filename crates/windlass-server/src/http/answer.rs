@@ -29,7 +29,7 @@ pub(crate) enum AnswerBody {
     Whole(Option<Bytes>),
     /// One piece after the other, each made when the last is on its way.
     Pieces(Box<dyn Iterator<Item = Bytes> + Send>),
-    /// Pieces as they come, from whoever holds the other end.
+    /// Pieces as they come from the other end of the channel.
     Stream(PieceStream),
 }
 

@@ -1,4 +1,4 @@
-//! The one entry of every request: who asks, may they, what for, and the answer.
+//! The entry of every request: authentication, authorization, parsing, evaluation and the answer.
 
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,14 +13,14 @@ use hyper::http::request::Parts;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use windlass_model::http::{Format, HttpParts, NO_SUCH_PAGE, Output, Parsed, has_no_page, parse, present};
 use windlass_model::list::{ContinueToken, list_from};
-use windlass_model::{Caller, Effect, Reason, Request, Response, Status, TypeInfo, Types, Verb, handle_as};
+use windlass_model::{Effect, Reason, Request, Response, Status, TypeInfo, Types, Verb, handle_as};
 
 use crate::clock;
 use crate::closing::Closing;
+use crate::http::access::{AccessControl, Caller};
 use crate::http::answer::{
     Answer, AnswerBody, JSON, add_warnings, of_bytes, of_status, of_text, of_value, with_body,
 };
-use crate::http::gate::{Gate, Guest};
 use crate::http::guarded::Guarded;
 use crate::http::texts::{Texts, pieces};
 use crate::http::watch::Watch;
@@ -35,7 +35,7 @@ pub(crate) struct Api {
     pub(crate) metrics: Metrics,
     pub(crate) limits: Limits,
     pub(crate) documents: documents::Documents,
-    pub(crate) gate: Gate,
+    pub(crate) access: AccessControl,
     /// Where clients reach the server.
     pub(crate) url: String,
     pub(crate) closing: Closing,
@@ -59,12 +59,12 @@ impl Api {
             Err(status) => of_status(&status, Format::Json),
         };
         if let Some(body) = body {
-            body::leave(body, self.limits.body_patience);
+            body::leave(body, self.limits.body_timeout);
         }
         let (code, took) = (answer.status().as_u16(), started.elapsed());
         self.metrics.answered(&about, code, took);
         tracing::debug!(
-            method = %parts.method, path = parts.uri.path(), code, took_ms = took.as_secs_f64() * 1e3, "answered"
+            method = %parts.method, path = parts.uri.path(), code, took_ms = took.as_secs_f64() * 1e3, "request handled"
         );
         answer
     }
@@ -79,8 +79,8 @@ impl Api {
         if let Some(answer) = health::answer(self, parts) {
             return Ok(answer);
         }
-        let guest = self.gate.admit(parts, &self.storage, snapshot)?;
-        if let Some(answer) = health::answer_guest(self, parts) {
+        let caller = self.access.authorize(parts, &self.storage, snapshot)?;
+        if let Some(answer) = health::answer_authorized(self, parts) {
             return Ok(answer);
         }
         if let Some(answer) = self.documents.answer(snapshot.types(), parts) {
@@ -90,9 +90,9 @@ impl Api {
             return Ok(of_bytes(404, "text/plain; charset=utf-8", NO_SUCH_PAGE));
         }
         let content_type = header(&parts.headers, &CONTENT_TYPE);
-        // Read before the request takes a place, so that slow bodies take none.
+        // Read before the request counts as in flight, so that slow bodies do not.
         let body = match body.take() {
-            Some(body) => body::read(body, self.limits.body_patience, &self.bodies).await?,
+            Some(body) => body::read(body, self.limits.body_timeout, &self.bodies).await?,
             None => Bytes::new(),
         };
         let _permit = self.admit(about)?;
@@ -111,18 +111,18 @@ impl Api {
             snapshot.types(),
         )?;
         let format = parsed.format;
-        let answer = self.perform(&guest, parsed, snapshot, about).await;
+        let answer = self.perform(&caller, parsed, snapshot, about).await;
         Ok(answer.unwrap_or_else(|status| of_status(&status, format)))
     }
 
-    /// A place among the requests that are being answered; watches need none, since they last.
+    /// Counts a request as in flight, or refuses it with 429 if there are too many. Watches do not count, since they last.
     fn admit(&self, about: &About) -> Result<Option<(SemaphorePermit<'_>, crate::metrics::Guard)>, Status> {
-        let (places, kind) = match about.verb {
+        let (in_flight, kind) = match about.verb {
             "WATCH" => return Ok(None),
             "GET" | "LIST" => (&self.reads, RequestKind::readOnly),
             _ => (&self.writes, RequestKind::mutating),
         };
-        match places.try_acquire() {
+        match in_flight.try_acquire() {
             Ok(permit) => Ok(Some((permit, self.metrics.in_flight(kind)))),
             Err(_) => Err(too_many_requests()),
         }
@@ -130,7 +130,7 @@ impl Api {
 
     async fn perform(
         self: &Arc<Self>,
-        guest: &Guest,
+        caller: &Caller,
         parsed: Parsed,
         snapshot: &Snapshot,
         about: &About,
@@ -139,9 +139,9 @@ impl Api {
         match (parsed.watch.clone(), info) {
             (Some(options), Some(info)) => self.watch(parsed, options, info, about),
             (None, Some(info)) if is_plain_list(&parsed) => self.list(&parsed, &info, snapshot),
-            (_, info) if parsed.request.verb.is_write() => self.write(guest, parsed, info).await,
+            (_, info) if parsed.request.verb.is_write() => self.write(caller, parsed, info).await,
             (_, info) => {
-                let effect = judge(snapshot, snapshot.types(), guest.caller(), &parsed.request);
+                let effect = evaluate(snapshot, snapshot.types(), caller.as_model(), &parsed.request);
                 Ok(self.encode(&parsed, info.as_deref(), &effect.response))
             }
         }
@@ -192,7 +192,7 @@ impl Api {
             output: parsed.output,
             format: parsed.format,
             closing: self.closing.clone(),
-            stall_patience: self.limits.stall_patience,
+            stall_timeout: self.limits.stall_timeout,
             sent: Box::new(move |count| {
                 let _open = &guard;
                 events.inc_by(count as u64);
@@ -205,23 +205,23 @@ impl Api {
 
     async fn write(
         &self,
-        guest: &Guest,
+        caller: &Caller,
         parsed: Parsed,
         info: Option<Arc<TypeInfo>>,
     ) -> Result<Answer, Status> {
         let request = &parsed.request;
         let snapshot = self.storage.snapshot();
-        if let Some(response) = self.gate.review(guest, &snapshot, request) {
+        if let Some(response) = self.access.review(caller, &snapshot, request) {
             return Ok(self.encode(&parsed, info.as_deref(), &response));
         }
-        let judge = |newest: &Snapshot| {
-            let effect = judge(newest, newest.types(), guest.caller(), request);
-            guest.check_escalation(newest, request, effect)
+        let evaluate = |newest: &Snapshot| {
+            let effect = evaluate(newest, newest.types(), caller.as_model(), request);
+            caller.check_escalation(newest, request, effect)
         };
         if request.options.dry_run {
-            return Ok(self.encode(&parsed, info.as_deref(), &judge(&snapshot).response));
+            return Ok(self.encode(&parsed, info.as_deref(), &evaluate(&snapshot).response));
         }
-        let written = self.storage.write(judge).await;
+        let written = self.storage.write(evaluate).await;
         let Written { effect: Effect { response, .. }, text } =
             written.map_err(|error| storage_failure(&error))?;
         match text {
@@ -261,11 +261,15 @@ fn is_plain_list(parsed: &Parsed) -> bool {
         && parsed.format == Format::Json
 }
 
-/// What the rules say to a request. Should they have a fault, the client hears of it and the store goes on.
-fn judge(snapshot: &Snapshot, types: &Types, caller: Caller<'_>, request: &Request) -> Effect {
-    let judged = || handle_as(snapshot, types, clock::now(), caller, request);
-    let judged = catch_unwind(AssertUnwindSafe(judged));
-    judged.unwrap_or_else(|_| fault().into())
+/// Evaluates a request by the rules of the model. If they panic, the client gets a 500 and the store goes on.
+fn evaluate(
+    snapshot: &Snapshot,
+    types: &Types,
+    caller: windlass_model::Caller<'_>,
+    request: &Request,
+) -> Effect {
+    let effect = catch_unwind(AssertUnwindSafe(|| handle_as(snapshot, types, clock::now(), caller, request)));
+    effect.unwrap_or_else(|_| fault().into())
 }
 
 fn fault() -> Status {
@@ -273,7 +277,7 @@ fn fault() -> Status {
 }
 
 fn storage_failure(error: &WriteError) -> Status {
-    tracing::error!(%error, "a write was not stored");
+    tracing::error!(%error, "write failed");
     let code = if matches!(error, WriteError::Full(_)) { 507 } else { 500 };
     Status::failure(code, Reason::InternalError, format!("the write was not stored: {error}"))
 }

@@ -12,10 +12,11 @@ use windlass_model::{Reason, Status};
 
 use crate::http::api::too_many_requests;
 
-/// A body up to this length needs no room of its own, so that those who send large ones slowly hold up only others
-/// who send large ones.
+/// Maximum size of a body that takes no part of the room for large ones. So clients that send large bodies slowly delay
+/// only others with large bodies.
 const SMALL_BYTES: usize = 64 * 1024;
-/// So much of a body that is too large is passed over, so that a client that sends first and reads then gets its answer.
+/// Maximum size of what is discarded of a body that is too large, so that a client that sends everything before it reads
+/// gets its answer.
 const PASSED_OVER_MAX: usize = 16 * 1024 * 1024;
 
 /// Reads a body to its end.
@@ -23,15 +24,15 @@ const PASSED_OVER_MAX: usize = 16 * 1024 * 1024;
 /// # Errors
 /// 413 if it is too large, 408 if it does not come, 400 if the client breaks off, 429 if too many large ones are being
 /// read.
-pub(crate) async fn read(mut body: Incoming, patience: Duration, room: &Semaphore) -> Result<Bytes, Status> {
+pub(crate) async fn read(mut body: Incoming, timeout: Duration, room: &Semaphore) -> Result<Bytes, Status> {
     let announced = body.size_hint().lower();
     if announced > BODY_BYTES_MAX as u64 {
-        leave(body, patience);
+        leave(body, timeout);
         return Err(Status::too_large(BODY_BYTES_MAX));
     }
     let whole = async {
         let mut read = BytesMut::with_capacity(usize::try_from(announced).unwrap_or(0).min(SMALL_BYTES));
-        let mut place: Option<SemaphorePermit<'_>> = None;
+        let mut permit: Option<SemaphorePermit<'_>> = None;
         while let Some(frame) = body.frame().await {
             let frame =
                 frame.map_err(|error| Status::bad_request(format!("cannot read the body: {error}")))?;
@@ -39,21 +40,21 @@ pub(crate) async fn read(mut body: Incoming, patience: Duration, room: &Semaphor
                 if read.len() + data.len() > BODY_BYTES_MAX {
                     return Ok(None);
                 }
-                if read.len() + data.len() > SMALL_BYTES && place.is_none() {
+                if read.len() + data.len() > SMALL_BYTES && permit.is_none() {
                     let bytes = BODY_BYTES_MAX as u32;
-                    place = Some(room.try_acquire_many(bytes).map_err(|_| too_many_requests())?);
+                    permit = Some(room.try_acquire_many(bytes).map_err(|_| too_many_requests())?);
                 }
                 read.extend_from_slice(&data);
             }
         }
         Ok(Some(read.freeze()))
     };
-    let whole = tokio::time::timeout(patience, whole).await.unwrap_or_else(|_| {
-        let message = format!("the body of the request did not arrive within {} s", patience.as_secs());
+    let whole = tokio::time::timeout(timeout, whole).await.unwrap_or_else(|_| {
+        let message = format!("the body of the request did not arrive within {} s", timeout.as_secs());
         Err(Status::failure(408, Reason::Timeout, message))
     });
     whole?.ok_or_else(|| {
-        leave(body, patience);
+        leave(body, timeout);
         Status::too_large(BODY_BYTES_MAX)
     })
 }
@@ -61,14 +62,14 @@ pub(crate) async fn read(mut body: Incoming, patience: Duration, room: &Semaphor
 /// Answers without a body that is still to come, or the rest of it, and passes over it meanwhile.
 ///
 /// To end the connection with data still on its way would reset it, and the client might never see the answer.
-pub(crate) fn leave(body: Incoming, patience: Duration) {
+pub(crate) fn leave(body: Incoming, timeout: Duration) {
     if !body.is_end_stream() {
-        tokio::spawn(pass_over(body, patience));
+        tokio::spawn(pass_over(body, timeout));
     }
 }
 
 /// Reads on without keeping anything, within bounds.
-async fn pass_over(mut body: Incoming, patience: Duration) {
+async fn pass_over(mut body: Incoming, timeout: Duration) {
     let rest = async {
         let mut passed = 0;
         while let Some(Ok(frame)) = body.frame().await {
@@ -78,14 +79,14 @@ async fn pass_over(mut body: Incoming, patience: Duration) {
             }
         }
     };
-    // Who has not sent the rest by now is not waiting for an answer.
-    let _ = tokio::time::timeout(patience, rest).await;
+    // A client that has not sent the rest by now is not waiting for an answer.
+    let _ = tokio::time::timeout(timeout, rest).await;
 }
 
 /// The same document as JSON, if it is YAML; else as it is. And what a strict reader would complain about.
 ///
 /// # Errors
-/// 400 with what is wrong in it, and where.
+/// 400 with the problem and its position.
 pub(crate) async fn as_json(body: Bytes, content_type: Option<&str>) -> Result<(Bytes, Vec<String>), Status> {
     if !is_yaml(&body, content_type) {
         return Ok((body, Vec::new()));
@@ -121,7 +122,7 @@ fn yaml_to_json(body: &[u8]) -> Result<(Bytes, Vec<String>), Status> {
         .map_err(|error| Status::bad_request(format!("error converting YAML to JSON: {error}")))
 }
 
-/// The first key that stands twice in one map, if that is what is wrong.
+/// The first key that occurs twice in one map, if that is the problem.
 fn duplicate(error: &serde_saphyr::Error) -> Option<String> {
     match error {
         serde_saphyr::Error::WithSnippet { error, .. } => duplicate(error),

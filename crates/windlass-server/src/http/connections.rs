@@ -15,19 +15,19 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
-use crate::http::activity::{Activity, Misuse, Patience};
+use crate::http::activity::{Activity, Misuse, Timeouts};
 use crate::http::api::Api;
-use crate::http::stall::Impatient;
+use crate::http::stall::StallTimeout;
 
-/// When the system has no more file handles, accepting again at once would only fail again.
+/// Pause after a failed accept. When the system has no more file handles, an immediate retry would fail again.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// So long may requests that are being answered take when the server ends.
+/// Timeout of requests in flight when the server shuts down.
 const LAST_ANSWERS: Duration = Duration::from_millis(700);
 
 /// Accepts connections until the server ends; then lets those that are open finish.
 pub(crate) async fn serve(listener: TcpListener, tls: Option<TlsAcceptor>, api: Arc<Api>) {
     let mut closing = api.closing.clone();
-    let places = Arc::new(Semaphore::new(api.limits.connections));
+    let slots = Arc::new(Semaphore::new(api.limits.connections));
     let mut open = JoinSet::new();
     let mut full = false;
     loop {
@@ -39,24 +39,24 @@ pub(crate) async fn serve(listener: TcpListener, tls: Option<TlsAcceptor>, api: 
         let stream = match accepted {
             Ok((stream, _)) => stream,
             Err(error) => {
-                tracing::warn!(%error, "cannot accept a connection");
+                tracing::warn!(%error, "accept failed");
                 sleep(ACCEPT_PAUSE).await;
                 continue;
             }
         };
-        let place = Arc::clone(&places).try_acquire_owned();
-        // Said once each time, since whoever does this does it many times.
-        if place.is_err() && !full {
-            tracing::warn!(limit = api.limits.connections, "too many connections: further ones are closed");
+        let slot = Arc::clone(&slots).try_acquire_owned();
+        // Logged once per overload, not for each connection.
+        if slot.is_err() && !full {
+            tracing::warn!(limit = api.limits.connections, "too many connections, closing new ones");
         }
-        full = place.is_err();
-        let Ok(place) = place else { continue };
+        full = slot.is_err();
+        let Ok(slot) = slot else { continue };
         let (api, tls) = (Arc::clone(&api), tls.clone());
         open.spawn(async move {
-            let _place = place;
+            let _slot = slot;
             let _counted = api.metrics.connection();
             if let Err(error) = connection(stream, tls, Arc::clone(&api)).await {
-                tracing::debug!(%error, "a connection ended with an error");
+                tracing::debug!(%error, "connection failed");
             }
         });
     }
@@ -73,9 +73,9 @@ async fn connection(
     stream.set_nodelay(true)?;
     match tls {
         None => speak(stream, api).await,
-        Some(_) if speaks_plainly(&stream, api.limits.header_patience).await? => refuse_plain(stream).await,
+        Some(_) if speaks_plainly(&stream, api.limits.header_timeout).await? => refuse_plain(stream).await,
         Some(tls) => {
-            let handshake = timeout(api.limits.header_patience, tls.accept(stream)).await;
+            let handshake = timeout(api.limits.header_timeout, tls.accept(stream)).await;
             let late = |_| io::Error::new(io::ErrorKind::TimedOut, "the TLS handshake took too long");
             speak(handshake.map_err(late)??, api).await
         }
@@ -83,14 +83,14 @@ async fn connection(
 }
 
 /// Whether a client that should begin with TLS begins with a letter, as every request of plain HTTP does.
-async fn speaks_plainly(stream: &TcpStream, patience: Duration) -> io::Result<bool> {
+async fn speaks_plainly(stream: &TcpStream, header_timeout: Duration) -> io::Result<bool> {
     let mut first = [0];
-    let peeked = timeout(patience, stream.peek(&mut first)).await;
+    let peeked = timeout(header_timeout, stream.peek(&mut first)).await;
     let late = |_| io::Error::new(io::ErrorKind::TimedOut, "nothing came");
     Ok(peeked.map_err(late)?? == 1 && first[0].is_ascii_uppercase())
 }
 
-/// Says what is wrong, in the words of Go's server.
+/// Answers plain HTTP on a TLS port, in the words of Go's server.
 async fn refuse_plain(mut stream: TcpStream) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let answer = b"HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n";
     stream.write_all(answer).await?;
@@ -107,35 +107,35 @@ pub(crate) async fn speak(
     builder
         .http1()
         .timer(TokioTimer::new())
-        .header_read_timeout(limits.idle_patience)
+        .header_read_timeout(limits.idle_timeout)
         .max_buf_size(limits.header_bytes.max(8192));
     builder
         .http2()
         .timer(TokioTimer::new())
         .max_concurrent_streams(limits.streams_per_connection)
         .max_header_list_size(u32::try_from(limits.header_bytes).unwrap_or(u32::MAX))
-        .keep_alive_interval(limits.stall_patience)
-        .keep_alive_timeout(limits.stall_patience);
+        .keep_alive_interval(limits.stall_timeout)
+        .keep_alive_timeout(limits.stall_timeout);
     let (answering, activity) = (Arc::clone(&api), Activity::new());
     let followed = Arc::clone(&activity);
     let service = service_fn(move |request| {
         let (api, open) = (Arc::clone(&answering), followed.request());
         async move { Ok::<_, Infallible>(api.answer(request).await.map(|body| open.answered(body))) }
     });
-    let stream = TokioIo::new(Impatient::new(stream, limits.stall_patience, Arc::clone(&activity)));
+    let stream = TokioIo::new(StallTimeout::new(stream, limits.stall_timeout, Arc::clone(&activity)));
     let connection = builder.serve_connection(stream, service);
     tokio::pin!(connection);
-    let patience =
-        Patience { begin: limits.header_patience, idle: limits.idle_patience, stall: limits.stall_patience };
+    let timeouts =
+        Timeouts { begin: limits.header_timeout, idle: limits.idle_timeout, stall: limits.stall_timeout };
     tokio::select! {
         ended = connection.as_mut() => return ended,
-        misuse = activity.misuse(patience) => {
+        misuse = activity.misuse(timeouts) => {
             if misuse == Misuse::Stalled {
                 return Err("the client takes nothing".into());
             }
             connection.as_mut().graceful_shutdown();
-            // A client that does not say goodbye is left without.
-            return timeout(limits.header_patience, connection).await.unwrap_or(Ok(()));
+            // A client that does not close its side is cut off.
+            return timeout(limits.header_timeout, connection).await.unwrap_or(Ok(()));
         }
         () = closing.wait() => connection.as_mut().graceful_shutdown(),
     }

@@ -1,4 +1,4 @@
-//! Discovery and OpenAPI: documents that depend on the types alone, made once and kept until the types change.
+//! Discovery and OpenAPI: documents that depend only on the types, made once and kept until the types change.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

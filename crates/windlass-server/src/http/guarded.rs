@@ -1,4 +1,4 @@
-//! A future whose panic ends itself alone: the connection, and the other requests on it, go on.
+//! A future whose panic ends only itself: the connection, and the other requests on it, go on.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;

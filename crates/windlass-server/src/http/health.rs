@@ -9,14 +9,14 @@ use crate::metrics;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 
-/// What one of them looks at, and what is wrong with it.
+/// One health check and its problem, if it fails.
 struct Check {
     name: &'static str,
     problem: Option<String>,
 }
 
-/// Answers `/healthz`, `/livez` and `/readyz`, also with `?verbose`, `?exclude=CHECK` and `/CHECK`: to anybody, for
-/// probes have no token.
+/// Answers `/healthz`, `/livez` and `/readyz`, also with `?verbose`, `?exclude=CHECK` and `/CHECK`. No token is needed,
+/// since probes have none.
 pub(crate) fn answer(api: &Api, parts: &Parts) -> Option<Answer> {
     let path = parts.uri.path().trim_end_matches('/').strip_prefix('/')?;
     let (asked, only) = path.split_once('/').map_or((path, None), |(asked, only)| (asked, Some(only)));
@@ -66,12 +66,12 @@ fn report(name: &str, checks: &[Check]) -> String {
 }
 
 /// Answers `/metrics`, and how the tokens of service accounts can be verified.
-pub(crate) fn answer_guest(api: &Api, parts: &Parts) -> Option<Answer> {
+pub(crate) fn answer_authorized(api: &Api, parts: &Parts) -> Option<Answer> {
     match parts.uri.path().trim_end_matches('/') {
         "/metrics" => Some(of_bytes(200, metrics::CONTENT_TYPE, api.metrics.text(&api.storage))),
-        "/openid/v1/jwks" => Some(of_value(200, Format::Json, &api.gate.auth.key_set())),
+        "/openid/v1/jwks" => Some(of_value(200, Format::Json, &api.access.auth.key_set())),
         "/.well-known/openid-configuration" => {
-            Some(of_value(200, Format::Json, &api.gate.auth.openid_configuration(&api.url)))
+            Some(of_value(200, Format::Json, &api.access.auth.openid_configuration(&api.url)))
         }
         _ => None,
     }

@@ -1,4 +1,4 @@
-//! A stream that fails when the other side takes nothing for too long, and tells when it sends something.
+//! A stream that fails when the other side takes nothing for too long, and that reports when it sends something.
 
 use std::io;
 use std::pin::Pin;
@@ -11,34 +11,38 @@ use tokio::time::{Sleep, sleep};
 
 use crate::http::activity::Activity;
 
-/// Wraps a stream; what is read is not looked at.
-pub(crate) struct Impatient<S> {
+/// A stream whose writes time out while the other side takes nothing.
+pub(crate) struct StallTimeout<S> {
     stream: S,
     activity: Arc<Activity>,
-    patience: Duration,
+    timeout: Duration,
     /// Runs while the other side takes nothing.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Impatient<S> {
-    pub(crate) fn new(stream: S, patience: Duration, activity: Arc<Activity>) -> Self {
-        Impatient { stream, activity, patience, waiting: None }
+impl<S> StallTimeout<S> {
+    pub(crate) fn new(stream: S, timeout: Duration, activity: Arc<Activity>) -> Self {
+        StallTimeout { stream, activity, timeout, waiting: None }
     }
 
-    /// Passes on how a write went, unless it has been going nowhere for too long.
-    fn judge<T>(&mut self, context: &mut Context<'_>, polled: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    /// Passes on the result of a write, or fails if it has been pending for too long.
+    fn check_timeout<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        polled: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
         if polled.is_ready() {
             self.waiting = None;
             return polled;
         }
-        let patience = self.patience;
-        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(patience)));
+        let timeout = self.timeout;
+        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(timeout)));
         ready!(waiting.as_mut().poll(context));
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client takes nothing")))
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Impatient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for StallTimeout<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -53,14 +57,14 @@ impl<S: AsyncRead + Unpin> AsyncRead for Impatient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Impatient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for StallTimeout<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.judge(context, polled)
+        self.check_timeout(context, polled)
     }
 
     fn poll_write_vectored(
@@ -69,7 +73,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Impatient<S> {
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write_vectored(context, pieces);
-        self.judge(context, polled)
+        self.check_timeout(context, polled)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -78,12 +82,12 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Impatient<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let polled = Pin::new(&mut self.stream).poll_flush(context);
-        self.judge(context, polled)
+        self.check_timeout(context, polled)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let polled = Pin::new(&mut self.stream).poll_shutdown(context);
-        self.judge(context, polled)
+        self.check_timeout(context, polled)
     }
 }
 
@@ -96,14 +100,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn writes_fail_when_nothing_is_taken() {
         let (mut client, server) = duplex(4);
-        let mut server = Impatient::new(server, Duration::from_secs(5), Activity::new());
+        let mut server = StallTimeout::new(server, Duration::from_secs(5), Activity::new());
         server.write_all(b"abcd").await.expect("there is room");
         let (written, read) = tokio::join!(server.write_all(b"efgh"), async {
             sleep(Duration::from_secs(4)).await;
             client.read_exact(&mut [0; 4]).await
         });
         assert!(written.is_ok() && read.is_ok(), "slow is not too slow");
-        let error = server.write_all(b"ijkl").await.expect_err("nobody reads");
+        let error = server.write_all(b"ijkl").await.expect_err("nothing is read");
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 }

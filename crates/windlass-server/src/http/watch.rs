@@ -1,7 +1,7 @@
 //! A watch: what there is, then every change, until the client or the server has had enough.
 //!
-//! A watcher is a position in the history that all share. One that reads slowly falls behind alone; if the history
-//! moves past it, it is told so with 410 and lists again.
+//! A watcher is a position in the shared history. One that reads slowly delays no other; if the history moves past
+//! it, it gets a 410 and lists again.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -26,10 +26,10 @@ use crate::http::answer::PieceStream;
 use crate::http::texts::{Item, PIECE_BYTES, ServedForm, Texts, encoded};
 use crate::store::{Compacted, Feed, Record, Snapshot, Storage};
 
-/// A watcher that takes bookmarks hears this often that there was nothing new.
+/// Interval of bookmarks.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
-/// A watch lasts at least so long if the client does not say how long; some last twice as long, so that not all
-/// come back at the same time.
+/// Minimum duration of a watch without `timeoutSeconds`. Each gets a random one up to twice as long, so that clients do
+/// not all come back at the same time.
 const LEAST_SECONDS: u64 = 1800;
 /// The group and the plural of definitions of custom types.
 const DEFINITIONS: (&str, &str) = ("apiextensions.k8s.io", "customresourcedefinitions");
@@ -45,8 +45,8 @@ pub(crate) struct Watch {
     pub(crate) output: Output,
     pub(crate) format: Format,
     pub(crate) closing: Closing,
-    /// How long the client may take nothing.
-    pub(crate) stall_patience: Duration,
+    /// Timeout of a client that takes nothing.
+    pub(crate) stall_timeout: Duration,
     /// Called with the number of events each time some are sent.
     pub(crate) sent: Box<dyn Fn(usize) + Send>,
 }
@@ -61,7 +61,7 @@ pub(crate) fn start(watch: Watch) -> Result<PieceStream, Status> {
     let beginning = Beginning::of(&watch, &filter, &snapshot)?;
     let (pieces, receiver) = mpsc::channel(PIECES_AHEAD);
     let given_up = Arc::new(AtomicBool::new(false));
-    let client = Client { pieces, patience: watch.stall_patience, given_up: Arc::clone(&given_up) };
+    let client = Client { pieces, stall_timeout: watch.stall_timeout, given_up: Arc::clone(&given_up) };
     let encoder = Encoder::new(&watch, filter);
     tokio::spawn(run(watch, beginning, encoder, client));
     Ok(PieceStream { pieces: receiver, given_up })
@@ -70,7 +70,7 @@ pub(crate) fn start(watch: Watch) -> Result<PieceStream, Status> {
 /// Who watches.
 struct Client {
     pieces: mpsc::Sender<Bytes>,
-    patience: Duration,
+    stall_timeout: Duration,
     given_up: Arc<AtomicBool>,
 }
 
@@ -80,7 +80,7 @@ impl Client {
         if piece.is_empty() {
             return true;
         }
-        let sent = timeout(self.patience, self.pieces.send(piece)).await;
+        let sent = timeout(self.stall_timeout, self.pieces.send(piece)).await;
         if sent.is_err() {
             self.given_up.store(true, Ordering::Relaxed);
         }
@@ -217,7 +217,7 @@ impl ServedType {
     }
 
     fn follow(&mut self) {
-        // Only if the history has just forgotten the newest version, there is no feed from it.
+        // There is no feed only if the history has just dropped this version: try again.
         while self.definitions.is_none() {
             let version = self.storage.snapshot().version();
             self.definitions = self.storage.feed(DEFINITIONS.0, DEFINITIONS.1, version).ok();
@@ -344,7 +344,7 @@ impl Encoder {
         match encode_event(&value, self.format) {
             Ok(line) => lines.put_slice(&line),
             // What has no message was refused when the watch began.
-            Err(status) => tracing::error!(message = status.message, "an event was not written"),
+            Err(status) => tracing::error!(message = status.message, "cannot encode watch event"),
         }
     }
 

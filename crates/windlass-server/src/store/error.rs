@@ -1,4 +1,4 @@
-//! What can go wrong with a store, and what to do about it.
+//! Errors of a store, and what to do about them.
 
 use std::io;
 use std::path::PathBuf;
@@ -33,7 +33,7 @@ pub enum OpenError {
     },
     /// The file is not what a store wrote.
     #[error(
-        "{} is damaged ({problem}); it was left as it is. Restore it from a copy, or move it away to begin anew",
+        "{} is damaged ({problem}); it was left as it is. Restore it from a copy, or move it away to start with an empty store",
         .file.display()
     )]
     Damaged {

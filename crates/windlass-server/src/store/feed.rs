@@ -1,4 +1,5 @@
-//! A cursor over the changes of a resource, or of all: slow readers hold nobody up, and lose their place in the end.
+//! A cursor over the changes of a resource, or of all. A slow reader blocks no one; if it falls too far behind, it has to
+//! list again.
 
 use std::sync::Arc;
 

@@ -47,7 +47,7 @@ pub(crate) struct History {
 #[derive(Debug)]
 pub(crate) struct Channel {
     kept: RwLock<Kept>,
-    /// Tells the waiting feeds that there is more.
+    /// Wakes the waiting feeds when there is more.
     more: watch::Sender<()>,
 }
 

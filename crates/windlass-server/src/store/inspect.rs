@@ -28,7 +28,7 @@ pub struct Inspection {
     pub changes: usize,
     /// Group, plural and number of objects of each resource that has some.
     pub objects: Vec<(String, String, usize)>,
-    /// What is wrong with single objects, the first hundred; empty for a store that is in order.
+    /// Problems of single objects, the first hundred; empty for a store that is intact.
     pub problems: Vec<String>,
     /// How many problems there are in all.
     pub problem_count: usize,
@@ -61,16 +61,16 @@ pub fn inspect(folder: &Path) -> Result<Inspection, OpenError> {
     })
 }
 
-/// What is wrong with an object: its text must be about what its key and its version say.
+/// The problem of an object, if it has one: its text must match its key and its version.
 fn problem(key: &Key, stored: &StoredObject) -> Option<String> {
     let value = stored.parse();
     let version = stored.version().to_string();
-    let wrong = [
+    let fields = [
         ("metadata.name", object::name(&value), &*key.name),
         ("metadata.namespace", object::namespace(&value), &*key.namespace),
         ("metadata.resourceVersion", object::resource_version(&value), &*version),
     ];
-    let (field, text, expected) = wrong.into_iter().find(|(_, text, expected)| text != expected)?;
+    let (field, text, expected) = fields.into_iter().find(|(_, text, expected)| text != expected)?;
     let Key { group, plural, namespace, name } = key;
     Some(format!("{plural}.{group} {namespace}/{name}: {field} is {text:?} instead of {expected:?}"))
 }

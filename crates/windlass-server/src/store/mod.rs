@@ -1,8 +1,8 @@
 //! All objects in memory with the history of recent changes, durable in a folder if there is one.
 //!
-//! [`Storage`] is the entry. Readers take a [`Snapshot`] and are never held up; what they see is durable. A writer
-//! judges against the newest state and waits until its changes, with those of all other writers of the moment, have
-//! been synced to the disk. Watches read a [`Feed`].
+//! [`Storage`] is the entry. Readers take a [`Snapshot`] and never wait; what they see is durable. A write is evaluated
+//! with optimistic concurrency, and waits until its changes have been synced to the disk, together with those of
+//! concurrent writers (group commit). Watches read a [`Feed`].
 
 mod committer;
 mod disk;
@@ -135,21 +135,24 @@ impl Storage {
         self.0.pins.pin(snapshot);
     }
 
-    /// Judges a write, and returns once its changes and all that it rests on are durable and visible.
+    /// Evaluates a write, and returns once its changes, and all that it depends on, are durable and visible.
     ///
-    /// The outcome is as if all writes were judged one after the other, each against the newest state. To this end
-    /// the judge is asked a second time if something that it has looked at has changed in the meantime; it must
-    /// depend on nothing but what the snapshot shows.
+    /// The outcome is as if all writes were evaluated one after the other, each against the newest state. For this,
+    /// `evaluate` is called a second time if something that it has read has changed in the meantime; it must depend on
+    /// nothing but what the snapshot shows.
     ///
     /// # Errors
     /// The disk failed, or the store is closed; nothing was changed. If the process ends right after a failure of
     /// the disk, the changes may still be there when it is started again.
-    pub async fn write(&self, judge: impl FnMut(&Snapshot) -> Effect + Send) -> Result<Written, WriteError> {
-        let judged = self.0.core.submit(judge)?;
-        if let Some(done) = judged.done {
+    pub async fn write(
+        &self,
+        evaluate: impl FnMut(&Snapshot) -> Effect + Send,
+    ) -> Result<Written, WriteError> {
+        let evaluated = self.0.core.submit(evaluate)?;
+        if let Some(done) = evaluated.done {
             done.await.unwrap_or(Err(WriteError::Closed))?;
         }
-        Ok(judged.written)
+        Ok(evaluated.written)
     }
 
     /// The changes of a resource after a version, in order.
@@ -173,7 +176,7 @@ impl Storage {
         self.0.close();
     }
 
-    /// Why nothing can be written at the moment; nothing if it can, as far as is known.
+    /// Error of the last commit, while writes fail; `None` if they succeed, as far as is known.
     pub fn failure(&self) -> Option<WriteError> {
         self.0.core.failure()
     }
@@ -190,7 +193,7 @@ impl Storage {
             pinned_versions: self.0.pins.count(),
             commits: core.commits.load(Ordering::Relaxed),
             failed_commits: core.failed_commits.load(Ordering::Relaxed),
-            judged_twice: core.judged_twice.load(Ordering::Relaxed),
+            evaluated_twice: core.evaluated_twice.load(Ordering::Relaxed),
             file_bytes: self.0.folder.as_ref().map_or(0, Folder::file_bytes),
         }
     }
@@ -203,7 +206,7 @@ impl Handle {
         if let Some(committer) = committer
             && committer.join().is_err()
         {
-            tracing::error!("the thread that makes changes durable has failed");
+            tracing::error!("committer thread panicked");
         }
     }
 }

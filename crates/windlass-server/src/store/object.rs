@@ -27,7 +27,7 @@ const MARK_BITS: u32 = 2;
 
 impl StoredObject {
     /// The text of a value, without white space. It begins with `apiVersion` and `kind`, if these are there, so
-    /// that whoever sends it can tell its type, or leave that out, without reading it.
+    /// that its type can be found, or left out, without parsing the rest.
     pub(crate) fn of(value: &Value, version: u64) -> Self {
         let text =
             serde_json::to_vec(&TypeFirst(value)).expect("a JSON value has text: its keys are strings");
@@ -55,7 +55,7 @@ impl StoredObject {
         self.stamp >> MARK_BITS
     }
 
-    /// The object as a value; made anew by each call.
+    /// The object as a value; each call parses it again.
     pub fn parse(&self) -> Arc<Value> {
         Arc::new(serde_json::from_slice(&self.text).expect("only JSON is stored, and it is read when opened"))
     }

@@ -1,4 +1,4 @@
-//! A disk that fails again and again is not asked all the time: each attempt reads the whole file.
+//! Backoff while the disk fails: each attempt reads the whole file.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -24,19 +24,19 @@ impl Outage {
         self.failures > 0
     }
 
-    /// What writes get for as long as the disk is not asked.
+    /// Error for writes during a pause.
     pub(crate) fn refusal(&self) -> Option<WriteError> {
         let (until, error) = self.pause.as_ref()?;
         (Instant::now() < *until).then(|| error.clone())
     }
 
-    /// Takes note of how a commit ended.
+    /// Records the result of a commit.
     pub(crate) fn note(&mut self, result: Result<(), Refusal>) -> Result<(), WriteError> {
         let Err(refusal) = result else {
             *self = Outage::default();
             return Ok(());
         };
-        tracing::error!(%refusal, "cannot make changes durable");
+        tracing::error!(%refusal, "commit failed");
         let error = write_error(&refusal);
         if let Some(doublings) = self.failures.checked_sub(1) {
             let pause = FIRST_PAUSE * 2u32.pow(doublings.min(MAX_DOUBLINGS));

@@ -1,4 +1,4 @@
-//! Who has which owner, so that the garbage collector need not look at everything.
+//! An index of objects by owner, so that the garbage collector need not scan everything.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::object::StoredObject;
 
-/// The text that the cached values were made of; one that is longer is kept alone. A value takes several times as much.
+/// Maximum size of all texts whose values are cached; a longer text is cached on its own. A value takes several times as much.
 const MAX_TEXT_BYTES: usize = 128 << 10;
 
 /// Values by the version of the object, which is never given out twice. The oldest is forgotten first.

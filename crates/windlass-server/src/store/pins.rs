@@ -1,4 +1,4 @@
-//! Older versions that somebody is going to ask for again, such as the further pages of a list.
+//! Older versions that a client is going to ask for again, such as for further pages of a list.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::snapshot::Snapshot;
 
-/// A pinned version may hold texts that nobody else holds, so there must not be many.
+/// Maximum number of pinned versions. Each may be the only one to hold some texts, so there must not be many.
 const MAX_PINS: usize = 32;
 /// As long as Kubernetes keeps them.
 const MAX_AGE: Duration = Duration::from_mins(5);

@@ -1,8 +1,7 @@
-//! What a judge has looked at, and whether that is still so.
+//! The read set of a write, and whether it is still valid: the validation step of optimistic concurrency.
 //!
-//! Judging is by far the longest part of a write, so it is done without holding anybody up, against the durable
-//! state. Its outcome holds in a newer state if everything that it has read is the same there; only its versions are
-//! then others.
+//! Evaluation is by far the longest part of a write, so it runs without a lock, against the committed snapshot. Its
+//! outcome holds in a newer state if everything that it has read is the same there; only its versions differ then.
 
 use std::sync::Arc;
 
@@ -10,7 +9,7 @@ use windlass_model::{Body, Effect, Key, object};
 
 use super::state::State;
 
-/// What a judge has looked at.
+/// What the evaluation of a write has read.
 #[derive(Debug, Default)]
 pub(crate) struct Reads {
     keys: Vec<Key>,
@@ -21,27 +20,27 @@ pub(crate) struct Reads {
 }
 
 impl Reads {
-    /// It has looked at one object, or found none.
+    /// Adds one object, whether it was found or not.
     pub(crate) fn key(&mut self, key: &Key) {
         self.keys.push(key.clone());
     }
 
-    /// It has looked at the objects of a resource.
+    /// Adds all objects of a resource.
     pub(crate) fn resource(&mut self, group: &str, plural: &str) {
         self.resources.push((group.to_owned(), plural.to_owned()));
     }
 
-    /// It has looked at the types.
+    /// Adds the types.
     pub(crate) fn types(&mut self) {
         self.types = true;
     }
 
-    /// It has looked at something that every write changes.
+    /// Adds something that every write changes.
     pub(crate) fn everything(&mut self) {
         self.everything = true;
     }
 
-    /// Whether all that was seen in one state is the same in another.
+    /// Whether everything that was read in one state is the same in another.
     pub(crate) fn are_same(&self, seen: &State, now: &State) -> bool {
         if seen.version == now.version {
             return true;

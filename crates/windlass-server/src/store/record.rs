@@ -24,7 +24,7 @@ pub struct Record {
     pub encoded: OnceLock<Bytes>,
 }
 
-/// What a record takes besides the texts: itself, and its places in the history and in a feed.
+/// What a record takes besides the texts: itself, and its entries in the history and in a channel.
 const OVERHEAD_BYTES: usize = size_of::<Record>() + 64;
 
 impl Record {
@@ -38,7 +38,7 @@ impl Record {
         Record { key, before, after, version, time_ms, encoded: OnceLock::new() }
     }
 
-    /// The change with its objects as values; made anew by each call.
+    /// The change with its objects as values; each call parses them again.
     pub fn to_change(&self) -> Change {
         let parse = |object: &Option<StoredObject>| object.as_ref().map(StoredObject::parse);
         Change {

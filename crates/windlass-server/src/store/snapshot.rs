@@ -14,12 +14,12 @@ use super::reads::Reads;
 use super::record::Record;
 use super::state::{Resource, State};
 
-/// All objects at one version. A clone is cheap, and holds nobody up.
+/// All objects at one version. A clone is cheap and blocks no writer.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     state: Arc<State>,
     parsed: Arc<ParsedCache>,
-    /// Where to write down what is looked at, while a write is judged.
+    /// Records what is read while a write is evaluated.
     reads: Option<Arc<Mutex<Reads>>>,
 }
 
@@ -28,13 +28,13 @@ impl Snapshot {
         Snapshot { state: Arc::new(state), parsed, reads: None }
     }
 
-    /// The same, with everything written down that is looked at from now on.
+    /// The same snapshot, which records everything that is read from now on.
     pub(crate) fn recording(mut self) -> Self {
         self.reads = Some(Arc::default());
         self
     }
 
-    /// Whether all that has been looked at is the same in a newer state.
+    /// Whether everything that was read is the same in a newer state.
     pub(crate) fn is_same_for_reader(&self, newer: &State) -> bool {
         let reads = self.reads.as_ref().map(|reads| reads.lock().unwrap_or_else(PoisonError::into_inner));
         reads.is_some_and(|reads| reads.are_same(&self.state, newer))
@@ -161,7 +161,7 @@ impl Store for Snapshot {
     }
 
     fn next_version(&self, _key: &Key, nth: u64) -> u64 {
-        // Not written down: if it has changed, the outcome is given later versions.
+        // Not recorded: if it has changed, the outcome gets later versions.
         self.state.next_version() + nth
     }
 

@@ -13,12 +13,12 @@ pub struct Statistics {
     pub history: HistoryStatistics,
     /// Older versions that are kept for further pages of lists.
     pub pinned_versions: usize,
-    /// How many times changes were made durable together; 0 in memory.
+    /// Number of commits, each of a batch of writes; 0 in memory.
     pub commits: u64,
-    /// How many times that failed.
+    /// Number of commits that failed.
     pub failed_commits: u64,
-    /// How many writes were judged a second time, since what they looked at had changed in the meantime.
-    pub judged_twice: u64,
+    /// Number of writes that were evaluated a second time, since what they had read was changed by another write.
+    pub evaluated_twice: u64,
     /// The size of the file; 0 in memory.
     pub file_bytes: u64,
 }

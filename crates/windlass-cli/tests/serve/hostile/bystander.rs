@@ -1,4 +1,4 @@
-//! Somebody who uses the server properly while others do not.
+//! A client that uses the server properly while others do not.
 
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
@@ -8,7 +8,7 @@ use kube::{Client, ResourceExt};
 use serde_json::json;
 use tokio::time::timeout;
 
-use crate::patience::PATIENCE;
+use crate::eventually::TIMEOUT;
 use crate::served::Served;
 
 /// A client with an open watch.
@@ -28,7 +28,7 @@ impl Bystander {
         Bystander { client, maps, events, served: 0 }
     }
 
-    /// Writes, reads, and sees what happens, as if there were nobody else.
+    /// Writes, reads and watches, as if there were no other client.
     pub(super) async fn are_served(&mut self) {
         self.served += 1;
         let name = format!("bystander-{}", self.served);
@@ -43,7 +43,7 @@ impl Bystander {
             let event = self.events.try_next().await.expect("the watch is well").expect("and goes on");
             assert!(matches!(&event, WatchEvent::Deleted(map) if map.name_any() == name), "{event:?}");
         };
-        timeout(PATIENCE, all).await.expect("others are served meanwhile");
+        timeout(TIMEOUT, all).await.expect("others are served meanwhile");
     }
 
     /// A figure of the server.

@@ -6,7 +6,7 @@ use tokio::time::timeout;
 
 use super::raw::Raw;
 use super::{Bystander, plain};
-use crate::patience::{PATIENCE, eventually};
+use crate::eventually::{TIMEOUT, eventually};
 use crate::served::Served;
 
 const HEADERS: u8 = 1;
@@ -117,8 +117,8 @@ async fn streams_beyond_the_limit() {
 
 /// Answers for which the client leaves no room, although it goes on to be there.
 #[tokio::test]
-async fn answers_that_nobody_takes() {
-    let served = plain(&["--client-patience", "2"]);
+async fn answers_that_are_never_read() {
+    let served = plain(&["--client-timeout", "2"]);
     let mut others = Bystander::of(&served).await;
     for path in ["/api/v1/namespaces", "/openapi/v2", "/api/v1/configmaps?watch=true"] {
         // The initial size of the window is 0.
@@ -136,13 +136,13 @@ async fn answers_that_nobody_takes() {
             }
             ended.set(true);
         };
-        // There is something to tell even to a watch that begins late; one without news may be kept.
-        let news = async {
+        // Writes go on, so that even a watch that begins late has events; one without events may be kept.
+        let writes = async {
             while !ended.get() {
                 others.are_served().await;
             }
         };
-        timeout(PATIENCE, async { tokio::join!(end, news) }).await.expect("the server hangs up");
+        timeout(TIMEOUT, async { tokio::join!(end, writes) }).await.expect("the server hangs up");
     }
 }
 

@@ -4,7 +4,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::patience::PATIENCE;
+use crate::eventually::TIMEOUT;
 use crate::served::Served;
 
 pub(super) struct Raw {
@@ -36,7 +36,7 @@ impl Raw {
 
     /// Says whether the server took it.
     pub(super) async fn try_send(&mut self, bytes: impl AsRef<[u8]>) -> bool {
-        let sent = timeout(PATIENCE, self.stream.write_all(bytes.as_ref())).await;
+        let sent = timeout(TIMEOUT, self.stream.write_all(bytes.as_ref())).await;
         sent.expect("the server takes it or hangs up").is_ok()
     }
 
@@ -72,7 +72,7 @@ impl Raw {
 
     async fn read_more(&mut self) -> Option<()> {
         let mut bytes = [0; 16 * 1024];
-        let read = timeout(PATIENCE, self.stream.read(&mut bytes)).await.expect("an answer in time");
+        let read = timeout(TIMEOUT, self.stream.read(&mut bytes)).await.expect("an answer in time");
         let read = read.ok().filter(|read| *read > 0)?;
         self.read.extend_from_slice(&bytes[..read]);
         Some(())
@@ -103,7 +103,7 @@ impl Raw {
     pub(super) async fn ends(mut self) {
         let mut bytes = [0; 16 * 1024];
         let end = async { while self.stream.read(&mut bytes).await.is_ok_and(|read| read > 0) {} };
-        timeout(PATIENCE, end).await.expect("the server hangs up");
+        timeout(TIMEOUT, end).await.expect("the server hangs up");
     }
 }
 

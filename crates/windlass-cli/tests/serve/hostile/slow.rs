@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::raw::Raw;
 use super::{Bystander, plain};
-use crate::patience::eventually;
+use crate::eventually::eventually;
 use crate::served::Served;
 
 const MIB: u64 = 1024 * 1024;
@@ -23,7 +23,7 @@ async fn drip(mut client: Raw, bytes: String) {
 
 #[tokio::test]
 async fn headers_that_come_slowly_or_never() {
-    let served = plain(&["--client-patience", "2"]);
+    let served = plain(&["--client-timeout", "2"]);
     let mut others = Bystander::of(&served).await;
     let mut slow = Vec::new();
     for begin in ["", "G", "GET /version HTTP/1.1\r\nX-A: ", "PRI * HTT"] {
@@ -49,7 +49,7 @@ async fn headers_that_come_slowly_or_never() {
 
 #[tokio::test]
 async fn handshakes_that_never_end() {
-    let served = Served::start(&["--client-patience", "2"]);
+    let served = Served::start(&["--client-timeout", "2"]);
     let mut others = Bystander::of(&served).await;
     let mut silent = Vec::new();
     // Nothing; and a record that begins like a handshake.
@@ -64,10 +64,10 @@ async fn handshakes_that_never_end() {
     }
 }
 
-/// More than may write at the same time: they take no place until all is there.
+/// More than may write at the same time: a body counts as in flight only when all of it has arrived.
 #[tokio::test]
 async fn bodies_that_come_slowly() {
-    let served = plain(&["--client-patience", "5"]);
+    let served = plain(&["--client-timeout", "5"]);
     let mut others = Bystander::of(&served).await;
     let mut slow = Vec::new();
     for _ in 0..250 {
@@ -101,7 +101,7 @@ async fn write_much(served: &Served, times: usize, others: &mut Bystander) {
 /// Watchers that never read are cut off; what waits for them is little.
 #[tokio::test]
 async fn watchers_that_never_read() {
-    let served = plain(&["--client-patience", "3"]);
+    let served = plain(&["--client-timeout", "3"]);
     let mut others = Bystander::of(&served).await;
     let before = others.metric("windlass_open_connections").await;
     let mut deaf = Vec::new();
@@ -121,8 +121,8 @@ async fn watchers_that_never_read() {
 
 /// The same for answers that are long by themselves.
 #[tokio::test]
-async fn lists_that_nobody_reads() {
-    let served = plain(&["--client-patience", "2"]);
+async fn lists_that_are_never_read() {
+    let served = plain(&["--client-timeout", "2"]);
     let mut others = Bystander::of(&served).await;
     write_much(&served, 1, &mut others).await;
     let before = others.metric("windlass_open_connections").await;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use conformance::kubernetes;
 
-/// No command takes so long unless something hangs, and a hanging test says nothing.
+/// Timeout of a command, since a hanging test reports nothing.
 const STEP_MAX: Duration = Duration::from_secs(180);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 

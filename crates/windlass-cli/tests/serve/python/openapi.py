@@ -69,11 +69,11 @@ for attempt in range(1000):
 
 failed = []
 scratch = tempfile.mkdtemp()
-for place in ("apis/example.com/v1", "apis/apps/v1", "api/v1"):
+for group_version in ("apis/example.com/v1", "apis/apps/v1", "api/v1"):
     command = [
         str(pathlib.Path(sys.executable).parent / "schemathesis"),
         "run",
-        f"{settings.host}/openapi/v3/{place}",
+        f"{settings.host}/openapi/v3/{group_version}",
         *("--url", settings.host),
         *("--header", f"Authorization: {token}"),
         *("--tls-verify", settings.ssl_ca_cert or "false"),
@@ -90,7 +90,7 @@ for place in ("apis/example.com/v1", "apis/apps/v1", "api/v1"):
     ]
     environment = {**os.environ, "SCHEMATHESIS_HOOKS": "openapi_hooks", "PYTHONPATH": str(here)}
     if subprocess.run(command, env=environment, cwd=scratch, check=False).returncode:
-        failed.append(place)
+        failed.append(group_version)
 shutil.rmtree(scratch)
 assert client.CoreV1Api().list_namespace().items, "the server lives"
 assert not failed, failed

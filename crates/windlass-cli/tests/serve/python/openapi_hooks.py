@@ -1,7 +1,7 @@
-"""What schemathesis is told, so that it reaches what is behind the first refusals.
+"""Hooks for schemathesis, so that it reaches what is behind the first refusals.
 
-It draws names that nobody has, kinds that are none, and versions of the future. Most of these are replaced, so that
-requests meet objects. A watch ends only if it is told when.
+It draws names that no object has, kinds that are none, and versions of the future. Most of these are replaced, so that
+requests meet objects. A watch ends only if it has a timeout.
 """
 
 import itertools

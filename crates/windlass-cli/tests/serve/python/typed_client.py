@@ -168,11 +168,11 @@ for event in watcher.stream(core.list_namespace, resource_version=version, timeo
         watcher.stop()
 refused(404, core.read_namespace, "team")
 
-# Who asks with a wrong token is nobody.
+# A wrong token is not authenticated.
 stranger = client.Configuration.get_default_copy()
 stranger.api_key, stranger.refresh_api_key_hook = {"BearerToken": "Bearer guessed"}, None
-nobody = client.CoreV1Api(client.ApiClient(stranger))
-assert "Unauthorized" in refused(401, nobody.list_namespace).body
+guessing = client.CoreV1Api(client.ApiClient(stranger))
+assert "Unauthorized" in refused(401, guessing.list_namespace).body
 version = client.VersionApi().get_code()
 assert version.major == "1", version
 print("ok")

@@ -8,8 +8,8 @@ from kubernetes.informer import SharedInformer
 from kubernetes.leaderelection import electionconfig, leaderelection
 from kubernetes.leaderelection.resourcelock.leaselock import LeaseLock
 
-# No wait takes so long unless something hangs.
-PATIENCE_SECONDS = 120
+# Timeout of each wait.
+TIMEOUT_SECONDS = 120
 
 config.load_kube_config()
 core = client.CoreV1Api()
@@ -50,7 +50,7 @@ found = []
 
 
 def look_for(name):
-    for event in watch.Watch().stream(core.list_namespaced_config_map, "default", timeout_seconds=PATIENCE_SECONDS):
+    for event in watch.Watch().stream(core.list_namespaced_config_map, "default", timeout_seconds=TIMEOUT_SECONDS):
         if event["object"].metadata.name == name:
             found.append(name)
             return
@@ -82,10 +82,10 @@ informer.add_event_handler("ADDED", lambda it: it.metadata.name == "informed" an
 informer.add_event_handler("DELETED", lambda it: it.metadata.name == "informed" and removed.set())
 informer.start()
 core.create_namespaced_config_map("default", config_map("informed"))
-assert added.wait(PATIENCE_SECONDS)
+assert added.wait(TIMEOUT_SECONDS)
 assert {"default/a", "default/informed"} <= set(informer.cache.list_keys()), informer.cache.list_keys()
 core.delete_namespaced_config_map("informed", "default")
-assert removed.wait(PATIENCE_SECONDS)
+assert removed.wait(TIMEOUT_SECONDS)
 informer.stop()
 
 # One of two becomes the leader; the other sees who it is.
@@ -95,18 +95,18 @@ election = electionconfig.Config(
     lock, lease_duration=17, renew_deadline=15, retry_period=5, onstarted_leading=leading.set, onstopped_leading=None
 )
 threading.Thread(target=leaderelection.LeaderElection(election).run, daemon=True).start()
-assert leading.wait(PATIENCE_SECONDS)
+assert leading.wait(TIMEOUT_SECONDS)
 lease = client.CoordinationV1Api().read_namespaced_lease("leader", "default")
 assert (lease.spec.holder_identity, lease.spec.lease_duration_seconds) == ("first", 17), lease.spec
 assert lease.spec.renew_time.tzinfo is not None
 
-# What happened long ago is forgotten: the watch is told so, and begins anew with a list.
+# What happened long ago is forgotten: the watch gets a 410, and starts again with a list.
 for number in range(20):
     big = {"data": {"filler": "x" * (900_000 + number)}}
     core.patch_namespaced_config_map("b", "default", big)
 try:
     for event in watch.Watch().stream(
-        core.list_namespaced_config_map, "default", resource_version=version, timeout_seconds=PATIENCE_SECONDS
+        core.list_namespaced_config_map, "default", resource_version=version, timeout_seconds=TIMEOUT_SECONDS
     ):
         raise AssertionError(f"this is forgotten: {event['type']}")
     raise AssertionError("the watch ended without a word")

@@ -2,7 +2,7 @@
 
 use super::process::Process;
 use super::server::{Server, count_ready, create_pair, install, made};
-use crate::patience::eventually;
+use crate::eventually::eventually;
 use two_configmaps::Pair;
 
 const PAIRS: usize = 30;

@@ -15,7 +15,7 @@ use web_app::{WebApp, web_app};
 use super::process::Process;
 use super::server::{Server, count_ready, create_pair, install, made, pairs};
 use super::wire::Wire;
-use crate::patience::eventually;
+use crate::eventually::eventually;
 use crate::served::Served;
 
 /// While it is stopped its watches end, and much happens.
@@ -105,10 +105,11 @@ async fn a_leader_that_was_stopped_does_nothing_more() {
     eventually("the second has done it", is_ready).await;
     let before = wires[0].writes();
     assert!(!before.is_empty(), "the first had begun");
-    // Its answer comes with the same breath as the news that its time is over.
+    // Its answer arrives together with the end of its lease.
     names[0].open();
     first.go_on();
-    eventually("it knows", async || first.log().contains("another process leads")).await;
+    eventually("it knows", async || first.log().contains("leader election lost, dropping active reconciles"))
+        .await;
     eventually("it looks at the lease", async || {
         wires[0].requests().iter().rev().take(1).any(|line| line.contains("/leases"))
     })

@@ -10,7 +10,7 @@ use web_app::toy_dns::{self, SharedZone};
 
 use super::process::Process;
 use super::server::Server;
-use crate::patience::eventually;
+use crate::eventually::eventually;
 
 const APP: &str = "
 apiVersion: example.windlass.dev/v1
@@ -19,7 +19,7 @@ metadata: {name: shop, namespace: default}
 spec: {image: 'registry.example/shop:1', replicas: 2, config: 'colour = blue', exposed: true}
 ";
 
-/// Somebody with a kubeconfig and a folder.
+/// A user with a kubeconfig and a folder.
 struct Person {
     kubeconfig: PathBuf,
     folder: tempfile::TempDir,
@@ -74,7 +74,7 @@ fn with_token(kubeconfig: &Path, token: &str) -> String {
     config.to_string()
 }
 
-/// Installs the manifests, and starts what their Deployment would start, with the rights of its account alone.
+/// Installs the manifests, and starts what their Deployment would start, with only the rights of its account.
 async fn install(person: &Person, dns: &str) -> Process {
     let text = person.windlass(&["manifests", "web-app", "--namespace", "operators", "--replicas", "2"]);
     let file = person.file("manifests.yaml", &text);
@@ -132,7 +132,7 @@ async fn used(server: Server) {
     person.kubectl(&["wait", "--for=condition=Ready", "webapp/shop", "--timeout=120s"]);
 
     person.kubectl(&["delete", "webapp", "shop", "--timeout=120s"]);
-    assert!(zone.lock().expect("nobody panicked").records().is_empty(), "its name was withdrawn");
+    assert!(zone.lock().expect("lock is not poisoned").records().is_empty(), "its name was withdrawn");
     let log = process.log();
     assert!(!log.contains("forbidden") && !log.contains("WARN") && !log.contains("ERROR"), "{log}");
 }

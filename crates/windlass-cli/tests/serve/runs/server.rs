@@ -10,7 +10,7 @@ use kube::{Api, Client, CustomResourceExt};
 use serde::de::DeserializeOwned;
 use two_configmaps::{Pair, pair};
 
-use crate::patience::eventually;
+use crate::eventually::eventually;
 use crate::served::Served;
 
 /// An API server as a process, with data that outlive it.

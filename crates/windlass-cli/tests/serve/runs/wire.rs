@@ -42,7 +42,7 @@ impl Wire {
 
     /// The first lines of all requests so far.
     pub(super) fn requests(&self) -> Vec<String> {
-        self.requests.lock().expect("nobody panicked").clone()
+        self.requests.lock().expect("lock is not poisoned").clone()
     }
 
     /// The requests that change something, but for leases and Events.
@@ -72,7 +72,7 @@ impl Wire {
             let text = String::from_utf8_lossy(&piece[..length]);
             let line = text.lines().next().unwrap_or_default();
             if line.ends_with(" HTTP/1.1") {
-                self.requests.lock().expect("nobody panicked").push(line.to_owned());
+                self.requests.lock().expect("lock is not poisoned").push(line.to_owned());
             }
             let opened = self.open.subscribe().wait_for(|open| *open).await.is_ok();
             if !opened || to_server.write_all(&piece[..length]).await.is_err() {

@@ -9,10 +9,10 @@ use super::{Certificate, CertificateError, server_config};
 use crate::auth::files;
 
 impl Certificate {
-    /// Takes certificate and key from PEM files. Clients are told to trust the chain that is in there.
+    /// Takes certificate and key from PEM files. Kubeconfigs contain the chain as the authority to trust.
     ///
     /// # Errors
-    /// What is wrong with which of the files.
+    /// The file that cannot be used, and why.
     pub fn given(certificate: &Path, key: &Path) -> Result<Self, CertificateError> {
         let text = files::read(certificate)?;
         let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();

@@ -41,7 +41,7 @@ pub enum CertificateError {
     Malformed {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         why: String,
     },
     /// The two files do not go together.
@@ -54,7 +54,7 @@ pub enum CertificateError {
         certificate: PathBuf,
         /// The file of the key.
         key: PathBuf,
-        /// What is wrong.
+        /// The problem.
         why: String,
     },
     /// A name that no certificate can have.
@@ -66,7 +66,7 @@ pub enum CertificateError {
     /// The system cannot make a certificate.
     #[error("making a certificate failed: {why}")]
     Make {
-        /// What is wrong.
+        /// The problem.
         why: String,
     },
 }

@@ -28,11 +28,11 @@ const SERVER: &str = "server.pem";
 const DAY: i64 = 24 * 60 * 60;
 const AUTHORITY_DAYS: i64 = 3650;
 const SERVER_DAYS: i64 = 365;
-/// So long before its end a certificate is made anew.
+/// Number of days before its end at which a certificate is renewed.
 const RENEWAL_DAYS: i64 = 30;
 
-/// A certificate with its key, as one text, so that no two files can fail to go together. What it is good for stands
-/// in lines before it, since nobody here reads certificates.
+/// A certificate with its key, as one text, so that two files can never disagree. Lines before it say what it is
+/// for, since nothing here parses certificates.
 struct Bundle {
     /// What it was made for.
     purpose: String,
@@ -144,7 +144,7 @@ fn make_authority(now: Timestamp) -> Result<Bundle, CertificateError> {
     })
 }
 
-/// The same name each time: whoever issues needs name and key, nothing else of the authority.
+/// The same name each time: an issuer needs the name and the key, nothing else of the authority.
 fn authority_params(from: Timestamp, ends: Timestamp) -> CertificateParams {
     let mut params = params("windlass-ca", from, ends);
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
@@ -175,13 +175,13 @@ fn make_server(
 fn params(common_name: &str, from: Timestamp, ends: Timestamp) -> CertificateParams {
     let mut params = CertificateParams::default();
     params.distinguished_name.push(DnType::CommonName, common_name);
-    let moment = |time: Timestamp| {
+    let date_time = |time: Timestamp| {
         let seconds = u64::try_from(time.unix_seconds()).unwrap_or_default();
         date_time_ymd(1970, 1, 1) + Duration::from_secs(seconds)
     };
     // The clock of a client may be behind.
-    params.not_before = moment(from.plus_seconds(-DAY));
-    params.not_after = moment(ends);
+    params.not_before = date_time(from.plus_seconds(-DAY));
+    params.not_after = date_time(ends);
     params
 }
 
@@ -189,12 +189,12 @@ fn subject_name(name: &str) -> Result<SanType, CertificateError> {
     if let Ok(address) = name.parse::<IpAddr>() {
         return Ok(SanType::IpAddress(address));
     }
-    let wrong = || CertificateError::Name { name: name.to_owned() };
+    let invalid = || CertificateError::Name { name: name.to_owned() };
     let plain = name.strip_prefix("*.").unwrap_or(name);
     if !windlass_model::metadata::names::is_dns1123_subdomain(&plain.to_ascii_lowercase()).is_empty() {
-        return Err(wrong());
+        return Err(invalid());
     }
-    name.try_into().map(SanType::DnsName).map_err(|_| wrong())
+    name.try_into().map(SanType::DnsName).map_err(|_| invalid())
 }
 
 fn fingerprint(certificate: &str) -> String {

@@ -113,9 +113,9 @@ fn it_is_kept_and_renewed() {
     fs::write(folder.join("tls/server.pem"), "damaged").unwrap();
     talk(&open(&more, later), &first.authority, "localhost", later).unwrap();
     fs::remove_file(folder.join("tls/authority.pem")).unwrap();
-    let afresh = open(&more, later);
-    assert_ne!(afresh.authority, first.authority);
-    talk(&afresh, &afresh.authority, "localhost", later).unwrap();
+    let renewed = open(&more, later);
+    assert_ne!(renewed.authority, first.authority);
+    talk(&renewed, &renewed.authority, "localhost", later).unwrap();
 }
 
 #[test]

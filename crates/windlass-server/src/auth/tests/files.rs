@@ -1,4 +1,4 @@
-//! Secrets are for their owner alone, and files are replaced whole.
+//! Secrets are readable by their owner only, and files are replaced whole.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -227,7 +227,7 @@ fn what_a_key_has_signed_must_still_be_a_token_for_us() {
 }
 
 #[test]
-fn headers_do_not_choose_how_they_are_judged() {
+fn a_token_header_does_not_choose_its_verification() {
     let (auth, cluster) = (auth(), cluster());
     let good = claims(&token(&auth, &cluster, json!({})));
     let kid = auth.key_set()["keys"][0]["kid"].clone();
@@ -267,7 +267,7 @@ fn a_token_for_others_is_reviewed_for_them() {
 }
 
 #[test]
-fn requests_for_tokens_are_judged() {
+fn token_requests_are_validated() {
     let (auth, cluster) = (auth(), cluster());
     let too_short =
         "spec.expirationSeconds: Invalid value: 599: may not specify a duration less than 10 minutes";
@@ -384,7 +384,7 @@ fn secrets_are_filled_with_tokens_that_live_as_long_as_they() {
         })
     };
     create(&mut cluster, "secrets", secret("good", "builder"));
-    create(&mut cluster, "secrets", secret("lost", "nobody"));
+    create(&mut cluster, "secrets", secret("lost", "unknown"));
     create(&mut cluster, "secrets", json!({ "metadata": { "name": "plain" } }));
     let waiting = missing_tokens(cluster.store());
     assert_eq!(waiting.len(), 2);

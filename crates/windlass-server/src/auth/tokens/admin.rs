@@ -48,7 +48,7 @@ impl AdminToken {
         &self.text
     }
 
-    /// Whether this is the token. How long it takes tells nothing about how much of it is right.
+    /// Whether this is the token. Compares in constant time, so that timing reveals nothing about the token.
     pub fn is(&self, token: &str) -> bool {
         hmac::verify(&self.key, token.as_bytes(), self.tag.as_ref()).is_ok()
     }

@@ -34,7 +34,7 @@ pub enum AuthError {
     SigningKey {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         why: String,
     },
     /// The system has no random numbers.

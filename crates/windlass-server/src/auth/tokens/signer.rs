@@ -19,8 +19,8 @@ use crate::auth::files;
 
 const FILE: &str = "service-accounts.key";
 const ALGORITHM: &str = "ES256";
-/// So many tokens are remembered as well signed. A token is verified for each request, and that takes far longer
-/// than looking it up.
+/// Maximum number of verified tokens in the cache. A token is verified for each request, and that takes far longer than a
+/// look-up.
 const REMEMBERED: usize = 4096;
 /// What stands before the point of a P-256 key in a `SubjectPublicKeyInfo`.
 const PUBLIC_KEY_PREFIX: [u8; 26] = [

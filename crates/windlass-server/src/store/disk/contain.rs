@@ -16,7 +16,7 @@ thread_local! {
 pub(super) fn contained<T>(work: impl FnOnce() -> Result<T, Refusal>) -> Result<T, Refusal> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
-        // Nobody is helped by a backtrace through the database: the refusal says what was found.
+        // A backtrace through the database helps no one: the refusal says what was found.
         let usual = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             if !CONTAINED.get() {

@@ -48,7 +48,7 @@ impl Folder {
         if !file.try_exists().map_err(io_error("look for", &file))? {
             return Err(OpenError::Missing { folder: path.to_owned() });
         }
-        // Without a lock file nobody has ever locked it.
+        // Without a lock file it has never been locked.
         let folder = Folder::locked(path, File::open(path.join(LOCK_NAME)).ok())?;
         let read = Disk::read(&DataFile::new(file, false));
         let loaded = read.map_err(|refusal| folder.refused(refusal))?;
@@ -73,7 +73,7 @@ impl Folder {
         }
     }
 
-    /// Makes an empty store. Who is killed on the way leaves no file of the final name.
+    /// Makes an empty store. A process that is killed in between leaves no file of the final name.
     fn make_file(&self) -> Result<(), OpenError> {
         let (new, file) = (self.path.join(NEW_FILE_NAME), self.file());
         let made = writable().create(true).truncate(true).open(&new);
@@ -132,7 +132,7 @@ impl Medium for DataFile {
         // It is written after the changes have been synced, and is not synced itself: after a power failure it may
         // be out of date, but never ahead. Without it only less is noticed.
         if let Err(error) = self.write_note(version) {
-            tracing::debug!(%error, "cannot note the version");
+            tracing::debug!(%error, "cannot write version note");
         }
     }
 
@@ -141,7 +141,7 @@ impl Medium for DataFile {
     }
 }
 
-/// Nobody but the owner reads what is in there: it has secrets.
+/// Readable by its owner only: it holds secrets.
 fn writable() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).write(true);

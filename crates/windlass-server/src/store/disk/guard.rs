@@ -146,10 +146,10 @@ impl Held {
 
 /// Which part of the bytes from `offset` to `end` lies between two positions.
 fn part(offset: u64, end: u64, from: u64, to: u64) -> std::ops::Range<usize> {
-    let place = |position: u64| {
+    let index = |position: u64| {
         usize::try_from(position.clamp(offset, end) - offset).expect("it is within a buffer in memory")
     };
-    place(from)..place(to).max(place(from))
+    index(from)..index(to).max(index(from))
 }
 
 impl StorageBackend for SharedGuard {

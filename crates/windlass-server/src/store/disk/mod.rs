@@ -1,8 +1,9 @@
 //! The file: a log of the recent changes, and the objects as they were where the log begins.
 //!
 //! A commit appends one entry to the log, which is cheap: it touches the last leaf of one table. What the history
-//! forgets is folded into the table of objects, many changes at a time. So the file always holds the objects at
-//! the compacted version, and all changes since then; together they are the state, and the history of watches.
+//! forgets is folded into the table of objects, many changes at a time, as a checkpoint of a write-ahead log. So the file
+//! always holds the objects at the compacted version, and all changes since then; together they are the state, and the
+//! history of watches.
 
 mod contain;
 mod encoding;
@@ -41,7 +42,7 @@ const FORMAT: u64 = 1;
 /// All objects are in memory anyway, so the database needs its cache for little more than the last leaves.
 const CACHE_BYTES: usize = 2 << 20;
 
-/// How to get at the file, again and again: after a failure the database must be opened anew.
+/// Access to the file. After a failure the database must be opened again.
 pub(crate) trait Medium: Send + Sync {
     /// The file as it is now.
     fn open(&self) -> io::Result<Box<dyn StorageBackend>>;
@@ -151,7 +152,7 @@ impl Disk {
         result
     }
 
-    /// Lets the file go after a failure, when the database refuses everything.
+    /// Closes the file after a failure, when the database refuses everything.
     fn abandon(&mut self) {
         if let Some(OpenFile { database, file }) = self.open.take() {
             drop(contained(|| {
@@ -206,7 +207,7 @@ fn verified(guard: &Arc<GuardedFile>) -> Result<Database, Refusal> {
 /// What was loaded, if that is all that was ever acknowledged.
 ///
 /// A last commit that is damaged looks like one that did not come to its end: the database goes back to the one
-/// before it. Only the note tells that the commit had been complete.
+/// before it. Only the note shows that the commit had been complete.
 fn complete(loaded: Loaded, noted: Option<u64>) -> Result<Loaded, Refusal> {
     match noted.filter(|noted| *noted > loaded.state.version) {
         Some(noted) => Err(Refusal::Behind { found: loaded.state.version, noted }),

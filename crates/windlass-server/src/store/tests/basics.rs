@@ -85,7 +85,7 @@ async fn a_feed_gives_the_changes_of_its_resource_in_order() {
 }
 
 #[tokio::test]
-async fn who_reads_too_slowly_is_told_where_to_go_on() {
+async fn slow_readers_learn_where_to_resume() {
     let history = HistoryLimits { changes: 3, ..HistoryLimits::default() };
     let storage = Storage::open(&StoreOptions { history, ..StoreOptions::default() }).unwrap();
     add_namespace(&storage, "default").await;

@@ -120,7 +120,7 @@ async fn a_second_failure_on_the_way_back_does_no_more_harm() {
         let mut expected = Expected::default();
         expected.write(&storage, 0).await;
         assert!(!expected.failed.is_empty(), "{first} {second}");
-        // After a second failure it takes a moment before the disk is asked again.
+        // After a second failure the disk is tried again only after a pause.
         while request(&storage, create("last", "")).await.is_err() {}
         expected.acknowledged.insert("last".to_owned(), String::new());
         expected.check(&storage.snapshot());
@@ -197,7 +197,7 @@ async fn a_full_disk_refuses_writes_until_there_is_room_and_reads_go_on() {
     assert!(matches!(again, Err(WriteError::Full(_))), "{again:?}");
     let version = storage.snapshot().version();
     disk.inject(Faults::default());
-    // After several failures it takes a moment before the disk is asked again.
+    // After several failures the disk is tried again only after a pause.
     while request(&storage, create("more", "")).await.is_err() {}
     assert!(storage.snapshot().version() > version);
     let last = storage.snapshot();
@@ -206,12 +206,12 @@ async fn a_full_disk_refuses_writes_until_there_is_room_and_reads_go_on() {
 }
 
 #[tokio::test]
-async fn an_answer_that_rests_on_a_write_that_fails_fails_with_it() {
+async fn an_answer_that_depends_on_a_failed_write_fails_with_it() {
     let (disk, storage) = prepared(LONG).await;
     disk.inject(Faults { fail_at: vec![0], ..Faults::default() });
-    let mut first = pin!(storage.write(judge(create("a", ""))));
-    let mut second = pin!(storage.write(judge(create("a", ""))));
-    // Both are judged before the disk answers.
+    let mut first = pin!(storage.write(evaluate(create("a", ""))));
+    let mut second = pin!(storage.write(evaluate(create("a", ""))));
+    // Both are evaluated before the disk answers.
     disk.meanwhile(|| {
         let mut context = Context::from_waker(Waker::noop());
         assert!(first.as_mut().poll(&mut context).is_pending());
@@ -219,11 +219,11 @@ async fn an_answer_that_rests_on_a_write_that_fails_fails_with_it() {
     });
     let (first, second) = tokio::join!(first, second);
     assert!(first.is_err());
-    assert!(second.is_err(), "it was told that the object exists, which it does not: {second:?}");
+    assert!(second.is_err(), "it got a conflict with an object that does not exist: {second:?}");
     assert_eq!(request(&storage, create("a", "")).await.unwrap().code, 201);
 }
 
-/// Creates some objects in a state, without asking anybody.
+/// Creates some objects directly in a state.
 fn created(state: &mut State, numbers: Range<u64>) -> Vec<Arc<Record>> {
     let change = |number: u64| {
         let value =

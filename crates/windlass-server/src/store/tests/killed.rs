@@ -35,7 +35,7 @@ fn kill_again_and_again() {
     }
 }
 
-/// Runs a child until it has acknowledged so many writes, and kills it. Returns the last counter and its version by
+/// Runs a child until it has acknowledged this many writes, and kills it. Returns the last counter and its version by
 /// writer.
 fn killed_after(folder: &Path, writes: u64) -> BTreeMap<usize, (u64, u64)> {
     let mut child = Command::new(std::env::current_exe().unwrap())
@@ -75,7 +75,7 @@ fn check(folder: &Path, acknowledged: &BTreeMap<usize, (u64, u64)>, seen: u64) -
         assert!(found == *counter || found == counter + 1, "writer {writer}: {found} instead of {counter}");
         assert!(object.version() >= *version && snapshot.version() >= *version);
     }
-    // Who has watched up to the last time goes on from there, unless that is too long ago.
+    // A watch resumes from where it was before the kill, unless that is too long ago.
     let compacted = storage.statistics().history.compacted;
     let mut version = seen.max(compacted);
     let mut feed = storage.feed_of_all(version).unwrap();
@@ -114,8 +114,8 @@ async fn count_up(storage: Storage, writer: usize) {
         let counter = existing.as_ref().map_or(0, |object| text(&object.parse()).parse::<u64>().unwrap() + 1);
         let data = counter.to_string();
         let write = if existing.is_some() { update(&name, &data) } else { create(&name, &data) };
-        let effect = storage.write(judge(write)).await.unwrap().effect;
-        // The point tells a whole line from one that was cut off.
+        let effect = storage.write(evaluate(write)).await.unwrap().effect;
+        // The final period distinguishes a whole line from one that was cut off.
         println!("acknowledged {writer} {counter} {}.", effect.changes[0].version);
     }
 }

@@ -3,8 +3,8 @@
 mod basics;
 mod damage;
 mod durability;
+mod evaluation;
 mod faults;
-mod judging;
 mod killed;
 mod policies;
 mod random;
@@ -66,12 +66,12 @@ fn key(name: &str) -> Key {
     Key::new("", "configmaps", "default", name)
 }
 
-fn judge(request: Request) -> impl Fn(&Snapshot) -> Effect + Send {
+fn evaluate(request: Request) -> impl Fn(&Snapshot) -> Effect + Send {
     move |snapshot| handle(snapshot, snapshot.types(), Timestamp::default(), &request)
 }
 
 async fn request(storage: &Storage, request: Request) -> Result<Response, WriteError> {
-    Ok(storage.write(judge(request)).await?.effect.response)
+    Ok(storage.write(evaluate(request)).await?.effect.response)
 }
 
 /// Creates a namespace.

@@ -36,7 +36,7 @@ async fn a_folder_that_is_opened_again_has_its_policies() {
     assert_eq!(request(&storage, create("a", "good")).await.unwrap().code, 201);
 }
 
-/// A server that is started without the gate has what was written behind it, and neither serves nor evaluates it.
+/// A server that is started without the feature gate keeps the policies, and neither serves nor evaluates them.
 #[tokio::test]
 async fn mutating_policies_of_a_folder_hold_while_their_gate_is_open() {
     let folder = TemporaryFolder::new();
@@ -76,21 +76,21 @@ async fn a_state_of_before_has_the_policies_of_then() {
     add_namespace(&storage, "default").await;
     let before = storage.snapshot().version();
     add_policy(&storage).await;
-    let code = |snapshot: &Snapshot| judge(create("a", "bad"))(snapshot).response.code;
+    let code = |snapshot: &Snapshot| evaluate(create("a", "bad"))(snapshot).response.code;
     assert_eq!(code(&storage.snapshot()), 422);
     assert_eq!(code(&storage.at(before).unwrap()), 201);
 }
 
-/// A write that was judged before a policy came must not slip through after it.
+/// A write that was evaluated before a policy was created must not slip past it.
 #[tokio::test]
-async fn a_write_is_judged_again_if_a_policy_came_meanwhile() {
+async fn a_write_is_evaluated_again_if_a_policy_was_created_meanwhile() {
     let storage = in_memory();
     add_namespace(&storage, "default").await;
     let mut first = true;
     let other = storage.clone();
     let written = storage
         .write(|snapshot| {
-            let effect = judge(create("a", "bad"))(snapshot);
+            let effect = evaluate(create("a", "bad"))(snapshot);
             if std::mem::take(&mut first) {
                 let other = other.clone();
                 std::thread::spawn(move || {

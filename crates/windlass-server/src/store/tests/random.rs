@@ -138,7 +138,7 @@ async fn run(steps: &[Step]) {
             continue;
         };
         let before = snapshot.version();
-        let effect = storage.write(judge(write)).await.unwrap().effect;
+        let effect = storage.write(evaluate(write)).await.unwrap().effect;
         let after = storage.snapshot();
         assert_eq!(after.version(), before + effect.changes.len() as u64);
         for change in &effect.changes {

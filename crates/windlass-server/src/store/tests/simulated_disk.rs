@@ -25,7 +25,7 @@ struct Contents {
     noted: Option<u64>,
 }
 
-/// What goes wrong.
+/// Faults to inject.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Faults {
     /// The operations of these numbers, from 0, fail. What a sync should have made durable is then never made so,
@@ -60,7 +60,7 @@ impl SimulatedDisk {
         Ok(Storage::durable(disk, loaded, limits, None).unwrap())
     }
 
-    /// Counts operations from now on, and lets these things go wrong.
+    /// Counts operations from now on, and injects these faults.
     pub(super) fn inject(&self, faults: Faults) {
         let mut contents = self.0.lock().unwrap();
         contents.operations = 0;
@@ -127,7 +127,7 @@ impl Contents {
         let number = self.operations;
         self.operations += 1;
         if self.faults.ends_at.is_some_and(|end| number >= end) || self.faults.fail_at.contains(&number) {
-            return Err(io::Error::other("the disk has failed, as it was told to"));
+            return Err(io::Error::other("injected disk failure"));
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Who asks, and whether they may.
+//! Authentication, impersonation and authorization of requests.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,7 +9,7 @@ use windlass_model::authorization::reviews::{Reviewer, review};
 use windlass_model::authorization::{
     Attributes, Authorizer, Policy, User, attributes, escalation, forbidden,
 };
-use windlass_model::{Caller, Effect, Request, Response, Status};
+use windlass_model::{Effect, Request, Response, Status};
 
 use crate::auth::Auth;
 use crate::clock;
@@ -19,79 +19,83 @@ use crate::store::{Feed, Snapshot, Storage};
 const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
 const RBAC_RESOURCES: [&str; 4] = ["clusterroles", "roles", "clusterrolebindings", "rolebindings"];
 
-/// Who may do what.
+/// How requests are authorized.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AuthorizationMode {
-    /// Whoever has a token may do everything.
+    /// Every authenticated caller may do everything.
     #[default]
     AlwaysAllow,
-    /// Roles and bindings say who may do what.
+    /// Roles and bindings define who may do what.
     Rbac,
 }
 
-/// Lets requests in.
-pub(crate) struct Gate {
+/// Authenticates the callers of requests, and authorizes what they ask for.
+pub(crate) struct AccessControl {
     pub(crate) auth: Auth,
     /// The roles and bindings, in RBAC mode.
     policy: Option<Mutex<FollowedPolicy>>,
 }
 
-/// Roles and bindings, and what has become of them since.
+/// Roles and bindings, kept up to date by feeds of their changes.
 struct FollowedPolicy {
     policy: Arc<Policy>,
     feeds: Vec<Feed>,
 }
 
-/// Somebody who was let in.
-pub(crate) struct Guest {
+/// Who makes a request, with the policy that applies to it.
+pub(crate) struct Caller {
     user: Arc<User>,
     policy: Option<Arc<Policy>>,
 }
 
-impl Gate {
+impl AccessControl {
     pub(crate) fn new(auth: Auth, mode: AuthorizationMode, storage: &Storage) -> Self {
         let followed = || Mutex::new(FollowedPolicy::of(storage));
-        Gate { auth, policy: (mode == AuthorizationMode::Rbac).then(followed) }
+        AccessControl { auth, policy: (mode == AuthorizationMode::Rbac).then(followed) }
     }
 
-    /// Finds out who asks, and refuses what they may not do.
-    pub(crate) fn admit(
+    /// Authenticates the caller of a request, applies impersonation, and checks that the request is allowed.
+    ///
+    /// # Errors
+    /// 401 if the caller is not known, 403 if it lacks the right.
+    pub(crate) fn authorize(
         &self,
         parts: &Parts,
         storage: &Storage,
         snapshot: &Snapshot,
-    ) -> Result<Guest, Status> {
-        let shown = header(&parts.headers, &AUTHORIZATION);
-        let user = self.auth.authenticate(shown, snapshot, clock::now())?;
+    ) -> Result<Caller, Status> {
+        let credentials = header(&parts.headers, &AUTHORIZATION);
+        let user = self.auth.authenticate(credentials, snapshot, clock::now())?;
         let policy = self
             .policy
             .as_ref()
             .map(|followed| followed.lock().unwrap_or_else(PoisonError::into_inner).newest(storage));
-        let mut guest = Guest { user: Arc::new(user), policy };
+        let mut caller = Caller { user: Arc::new(user), policy };
         let headers = parts.headers.iter();
         let texts = headers.filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
-        if let Some(other) = impersonate(guest.authorizer(), &guest.user, texts)? {
-            guest.user = Arc::new(other);
+        if let Some(other) = impersonate(caller.authorizer(), &caller.user, texts)? {
+            caller.user = Arc::new(other);
         }
-        if guest.policy.is_some() {
+        if caller.policy.is_some() {
             let query = parts.uri.query().unwrap_or_default();
-            guest.require(&attributes(parts.method.as_str(), parts.uri.path(), query))?;
+            caller.require(&attributes(parts.method.as_str(), parts.uri.path(), query))?;
         }
-        Ok(guest)
+        Ok(caller)
     }
 
-    /// Answers what is about rights and identity, and never stored; `None` for everything else.
-    pub(crate) fn review(&self, guest: &Guest, snapshot: &Snapshot, request: &Request) -> Option<Response> {
+    /// Answers requests about rights and identity, such as SubjectAccessReview and TokenRequest, which are never stored;
+    /// `None` for all others.
+    pub(crate) fn review(&self, caller: &Caller, snapshot: &Snapshot, request: &Request) -> Option<Response> {
         let now = clock::now();
         let verify = |token: &str, audiences: &[String]| self.auth.verify(token, audiences, snapshot, now);
         let reviewer =
-            Reviewer { authorizer: guest.authorizer(), user: &guest.user, now, verify_token: &verify };
+            Reviewer { authorizer: caller.authorizer(), user: &caller.user, now, verify_token: &verify };
         review(reviewer, snapshot.types(), request)
             .or_else(|| self.auth.token_request(snapshot, now, request))
     }
 }
 
-impl Guest {
+impl Caller {
     fn authorizer(&self) -> Authorizer<'_> {
         match &self.policy {
             Some(policy) => Authorizer::Rbac(&**policy),
@@ -99,9 +103,9 @@ impl Guest {
         }
     }
 
-    /// Who makes the request, as admission policies see it.
-    pub(crate) fn caller(&self) -> Caller<'_> {
-        Caller { user: &self.user, authorizer: self.authorizer() }
+    /// The caller as the model, and so admission policies, see it.
+    pub(crate) fn as_model(&self) -> windlass_model::Caller<'_> {
+        windlass_model::Caller { user: &self.user, authorizer: self.authorizer() }
     }
 
     fn require(&self, attributes: &Attributes) -> Result<(), Status> {
@@ -109,7 +113,7 @@ impl Guest {
         if decision.allowed { Ok(()) } else { Err(forbidden(&self.user, attributes, &decision.reason)) }
     }
 
-    /// Refuses a write that would give rights which its writer does not have.
+    /// Refuses a write that would grant rights which the caller does not have.
     pub(crate) fn check_escalation(&self, newest: &Snapshot, request: &Request, effect: Effect) -> Effect {
         let Some(policy) = &self.policy else { return effect };
         match escalation(newest, &**policy, &self.user, request, &effect) {
@@ -124,14 +128,14 @@ impl FollowedPolicy {
         loop {
             let snapshot = storage.snapshot();
             let feed = |plural: &&str| storage.feed(RBAC_GROUP, plural, snapshot.version());
-            // Only if the history forgot the snapshot meanwhile, there is no feed from it.
+            // There is no feed only if the history has dropped this version in the meantime: try again.
             if let Ok(feeds) = RBAC_RESOURCES.iter().map(feed).collect() {
                 return FollowedPolicy { policy: Arc::new(Policy::of(&snapshot)), feeds };
             }
         }
     }
 
-    /// The policy with all that has been written.
+    /// The policy as of the newest committed write.
     fn newest(&mut self, storage: &Storage) -> Arc<Policy> {
         let mut changes = Vec::new();
         for feed in &mut self.feeds {

@@ -1,4 +1,4 @@
-//! Writes that are judged while others are made: the outcome is as if they had been judged one after the other.
+//! Optimistic concurrency: concurrent writes have the same outcome as writes that are evaluated one after the other.
 
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -9,9 +9,9 @@ use super::*;
 use crate::store::reads::restamp;
 
 /// Writes to a store in memory, which needs no waiting.
-fn write_now(storage: &Storage, judge: impl FnMut(&Snapshot) -> Effect + Send) -> Effect {
+fn write_now(storage: &Storage, evaluate: impl FnMut(&Snapshot) -> Effect + Send) -> Effect {
     let mut context = Context::from_waker(Waker::noop());
-    match pin!(storage.write(judge)).poll(&mut context) {
+    match pin!(storage.write(evaluate)).poll(&mut context) {
         Poll::Ready(written) => written.unwrap().effect,
         Poll::Pending => panic!("a store in memory has nothing to wait for"),
     }
@@ -20,27 +20,27 @@ fn write_now(storage: &Storage, judge: impl FnMut(&Snapshot) -> Effect + Send) -
 fn prepared() -> Storage {
     let storage = in_memory();
     let create_namespace = Request::new(Verb::Create, ResourceId::new("", "v1", "namespaces"));
-    write_now(&storage, judge(create_namespace.with_body(json!({ "metadata": { "name": "default" } }))));
-    write_now(&storage, judge(create("known", "")));
+    write_now(&storage, evaluate(create_namespace.with_body(json!({ "metadata": { "name": "default" } }))));
+    write_now(&storage, evaluate(create("known", "")));
     storage
 }
 
-/// Judges a write that looks at something and then creates an object, while another write is made. Returns how often
-/// it was judged.
-fn judgements(look: impl Fn(&Snapshot) + Send + Sync, other: Request) -> usize {
+/// Evaluates a write that reads something and then creates an object, while another write is made. Returns how often
+/// it was evaluated.
+fn evaluations(look: impl Fn(&Snapshot) + Send + Sync, other: Request) -> usize {
     let storage = prepared();
     let before = storage.snapshot().version();
     let mut count = 0;
     let effect = write_now(&storage, |snapshot| {
         look(snapshot);
         count += 1;
-        let effect = judge(create("new", ""))(snapshot);
+        let effect = evaluate(create("new", ""))(snapshot);
         if count == 1 {
-            assert_eq!(write_now(&storage, judge(other.clone())).changes.len(), 1);
+            assert_eq!(write_now(&storage, evaluate(other.clone())).changes.len(), 1);
         }
         effect
     });
-    // However often it was judged, what it says is what is stored.
+    // However often it was evaluated, its effect is what is stored.
     let snapshot = storage.snapshot();
     assert_eq!(snapshot.version(), before + 2);
     assert_eq!(effect.changes[0].version, before + 2);
@@ -49,43 +49,43 @@ fn judgements(look: impl Fn(&Snapshot) + Send + Sync, other: Request) -> usize {
     assert_eq!(effect.changes[0].after.as_ref(), Some(&stored));
     assert_eq!(windlass_model::object::resource_version(&stored), (before + 2).to_string());
     assert_eq!(snapshot.raw(&key("new")).unwrap().version(), before + 2);
-    assert_eq!(storage.statistics().judged_twice, count - 1);
+    assert_eq!(storage.statistics().evaluated_twice, count - 1);
     usize::try_from(count).unwrap()
 }
 
 #[test]
-fn a_write_is_judged_again_if_what_it_looked_at_has_changed() {
+fn a_write_is_evaluated_again_if_what_it_read_has_changed() {
     let pods = |snapshot: &Snapshot| _ = snapshot.scan("", "pods", None, None);
     let config_maps = |snapshot: &Snapshot| _ = snapshot.scan("", "configmaps", None, None);
     let namespace = Request::new(Verb::Create, ResourceId::new("", "v1", "namespaces"))
         .with_body(json!({ "metadata": { "name": "other" } }));
-    // The object itself and its namespace are always looked at.
-    assert_eq!(judgements(|_| {}, namespace.clone()), 1);
-    assert_eq!(judgements(|_| {}, create("another", "")), 1);
-    assert_eq!(judgements(|_| {}, update("known", "new")), 1);
-    assert_eq!(judgements(|snapshot| drop(snapshot.get(&key("known"))), update("known", "new")), 2);
-    assert_eq!(judgements(|snapshot| drop(snapshot.raw(&key("known"))), delete("known")), 2);
-    assert_eq!(judgements(|snapshot| drop(snapshot.get(&key("another"))), create("another", "")), 2);
-    assert_eq!(judgements(|snapshot| drop(snapshot.get(&key("known"))), create("another", "")), 1);
-    assert_eq!(judgements(pods, create("another", "")), 1);
-    assert_eq!(judgements(config_maps, create("another", "")), 2);
-    assert_eq!(judgements(config_maps, namespace.clone()), 1);
-    assert_eq!(judgements(|snapshot| _ = snapshot.count("", "configmaps"), create("another", "")), 2);
-    assert_eq!(judgements(|snapshot| _ = snapshot.all(), namespace.clone()), 2);
-    assert_eq!(judgements(|snapshot| drop(snapshot.dependents("x")), namespace.clone()), 2);
-    assert_eq!(judgements(|snapshot| drop(snapshot.collectable()), namespace.clone()), 2);
-    assert_eq!(judgements(|snapshot| _ = snapshot.version(), namespace.clone()), 2);
-    assert_eq!(judgements(|snapshot| _ = snapshot.list_version("", "pods"), namespace), 2);
+    // The object itself and its namespace are always read.
+    assert_eq!(evaluations(|_| {}, namespace.clone()), 1);
+    assert_eq!(evaluations(|_| {}, create("another", "")), 1);
+    assert_eq!(evaluations(|_| {}, update("known", "new")), 1);
+    assert_eq!(evaluations(|snapshot| drop(snapshot.get(&key("known"))), update("known", "new")), 2);
+    assert_eq!(evaluations(|snapshot| drop(snapshot.raw(&key("known"))), delete("known")), 2);
+    assert_eq!(evaluations(|snapshot| drop(snapshot.get(&key("another"))), create("another", "")), 2);
+    assert_eq!(evaluations(|snapshot| drop(snapshot.get(&key("known"))), create("another", "")), 1);
+    assert_eq!(evaluations(pods, create("another", "")), 1);
+    assert_eq!(evaluations(config_maps, create("another", "")), 2);
+    assert_eq!(evaluations(config_maps, namespace.clone()), 1);
+    assert_eq!(evaluations(|snapshot| _ = snapshot.count("", "configmaps"), create("another", "")), 2);
+    assert_eq!(evaluations(|snapshot| _ = snapshot.all(), namespace.clone()), 2);
+    assert_eq!(evaluations(|snapshot| drop(snapshot.dependents("x")), namespace.clone()), 2);
+    assert_eq!(evaluations(|snapshot| drop(snapshot.collectable()), namespace.clone()), 2);
+    assert_eq!(evaluations(|snapshot| _ = snapshot.version(), namespace.clone()), 2);
+    assert_eq!(evaluations(|snapshot| _ = snapshot.list_version("", "pods"), namespace), 2);
 }
 
 #[test]
-fn two_that_want_the_same_name_do_not_both_get_it() {
+fn of_two_concurrent_creates_of_one_name_one_conflicts() {
     let storage = prepared();
     let mut first = true;
     let effect = write_now(&storage, |snapshot| {
-        let effect = judge(create("a", ""))(snapshot);
+        let effect = evaluate(create("a", ""))(snapshot);
         if std::mem::take(&mut first) {
-            assert_eq!(write_now(&storage, judge(create("a", ""))).response.code, 201);
+            assert_eq!(write_now(&storage, evaluate(create("a", ""))).response.code, 201);
         }
         effect
     });
@@ -109,7 +109,7 @@ async fn no_increment_is_lost() {
                             }
                             None => create(&name, "1"),
                         };
-                        judge(write)(snapshot)
+                        evaluate(write)(snapshot)
                     };
                     assert!(storage.write(increment).await.unwrap().effect.response.failure().is_none());
                 }
@@ -145,7 +145,7 @@ fn widget_definition() -> Value {
     })
 }
 
-/// The uid is drawn anew for each judgement.
+/// Each evaluation draws another uid.
 fn without_uids(effect: Effect) -> (Value, Vec<(Key, Option<Value>, u64)>) {
     let mut response = effect.response.to_value();
     let strip = |value: &mut Value| drop(windlass_model::object::remove_meta(value, "uid"));
@@ -179,11 +179,11 @@ fn make(resource: ResourceId, body: Value) -> Request {
 fn prepared_with_widgets() -> Storage {
     let storage = prepared();
     let definitions = ResourceId::new("apiextensions.k8s.io", "v1", "customresourcedefinitions");
-    write_now(&storage, judge(Request::new(Verb::Create, definitions).with_body(widget_definition())));
+    write_now(&storage, evaluate(Request::new(Verb::Create, definitions).with_body(widget_definition())));
     let snapshot = storage.snapshot();
     for next in windlass_model::definitions::next_requests(&snapshot, snapshot.types(), Timestamp::default())
     {
-        write_now(&storage, judge(next));
+        write_now(&storage, evaluate(next));
     }
     let pod = |metadata: Value| json!({ "metadata": metadata, "spec": { "containers": [{ "name": "c", "image": "i" }] } });
     for create in [
@@ -191,7 +191,7 @@ fn prepared_with_widgets() -> Storage {
         make(pods(), pod(json!({ "name": "held", "finalizers": ["x.io/y"] }))),
         make(widgets("v1"), widget("v1", "w")),
     ] {
-        assert_eq!(write_now(&storage, judge(create)).response.code, 201);
+        assert_eq!(write_now(&storage, evaluate(create)).response.code, 201);
     }
     storage
 }
@@ -222,14 +222,14 @@ fn requests() -> Vec<Request> {
 }
 
 #[test]
-fn later_versions_are_what_a_later_judgement_would_have_given() {
+fn restamped_effects_equal_those_of_a_later_evaluation() {
     let seen = prepared_with_widgets().snapshot();
     let mut later = seen.clone();
     later.state_mut().reserved += 100;
     for request in requests() {
-        let mut effect = judge(request.clone())(&seen);
+        let mut effect = evaluate(request.clone())(&seen);
         assert!(!effect.changes.is_empty(), "{request:?}: {:?}", effect.response);
         restamp(&mut effect, later.state().next_version() - seen.state().next_version());
-        assert_eq!(without_uids(effect), without_uids(judge(request.clone())(&later)), "{request:?}");
+        assert_eq!(without_uids(effect), without_uids(evaluate(request.clone())(&later)), "{request:?}");
     }
 }
