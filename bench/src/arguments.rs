@@ -11,8 +11,8 @@ Measures the checker against stateright: the same models, bounds and number of t
 Usage: check [OPTIONS]
 
 Options:
-  --runs N        measure everything N times, in turns, and take the median (3 unless told)
-  --threads N     threads of each engine (all cores unless told)
+  --runs N        measure everything N times, in turns, and take the median (default: 3)
+  --threads N     threads of each engine (default: all cores)
   --only MODEL    seed-0, 2pc or paxos; may be given several times
   --quick         smaller bounds, to see that all is in order; the rates say little
   --json          the result as JSON
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_is_told_what_its_parent_was() {
+    fn a_child_gets_the_arguments_of_its_parent() {
         let plan = parse_line("--runs 5 --threads 7 --quick --only paxos").unwrap().unwrap();
         assert_eq!((plan.runs, plan.threads, &*plan.subjects), (5, 7, &[Subject::Paxos][..]));
         let child = parse(&plan.child_arguments(Subject::Pairs, Engine::StaterightDfs)).unwrap().unwrap();

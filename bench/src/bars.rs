@@ -11,7 +11,7 @@ use crate::subject::{Engine, Subject};
 /// What a bar is about.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Bar {
-    /// At least so many times as many transitions per second.
+    /// Minimum ratio of transitions per second.
     Speed(f64),
     /// At most one so-and-so-manyth of the memory for each state.
     Memory(f64),
@@ -43,16 +43,16 @@ pub(crate) struct Against {
     pub(crate) reached: bool,
 }
 
-/// Judges all bars whose models were measured.
-pub(crate) fn judge(comparisons: &[Comparison]) -> Vec<Verdict> {
+/// Evaluates all bars whose models were measured.
+pub(crate) fn evaluate(comparisons: &[Comparison]) -> Vec<Verdict> {
     let measured = |(subject, bar): (Subject, Bar)| {
         let comparison = comparisons.iter().find(|comparison| comparison.subject == subject)?;
-        Some(judge_one(comparison, bar))
+        Some(evaluate_bar(comparison, bar))
     };
     BARS.into_iter().filter_map(measured).collect()
 }
 
-fn judge_one(comparison: &Comparison, bar: Bar) -> Verdict {
+fn evaluate_bar(comparison: &Comparison, bar: Bar) -> Verdict {
     let (wanted, text) = match bar {
         Bar::Speed(times) => (times, format!(">= {times}x transitions/s on {}", comparison.subject.name())),
         Bar::Memory(times) => {
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn the_one_that_is_alike_decides() {
         let pairs = made_up(Subject::Pairs, [(100.0, 5.0), (9.0, 50.0), (20.0, 20.0)]);
-        let lines: Vec<String> = judge(&[pairs]).iter().map(Verdict::to_string).collect();
+        let lines: Vec<String> = evaluate(&[pairs]).iter().map(Verdict::to_string).collect();
         assert_eq!(
             lines,
             [
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn a_bar_can_be_reached() {
         let commit = made_up(Subject::TwoPhaseCommit, [(4.0, 1.0), (1.0, 1.0), (2.0, 1.0)]);
-        let verdicts = judge(&[commit]);
+        let verdicts = evaluate(&[commit]);
         assert_eq!(verdicts.len(), 1);
         assert!(verdicts[0].reached);
     }

@@ -40,7 +40,7 @@ fn run(plan: Option<Plan>) -> Result<()> {
         return Ok(());
     }
     let comparisons = compare(&plan)?;
-    let verdicts = bars::judge(&comparisons);
+    let verdicts = bars::evaluate(&comparisons);
     if plan.json {
         println!("{:#}", show::json(&plan, &comparisons, &verdicts));
     } else {

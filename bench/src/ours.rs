@@ -33,7 +33,7 @@ fn all_states(threads: usize) -> Options {
 fn model<M: Model>(model: &M, options: &Options) -> Result<Explored> {
     let exploration = engine::explore(model, options);
     if !exploration.holds() {
-        bail!("it ended with {:?}: {:?}", exploration.ended, exploration.violation);
+        bail!("it ended with {:?}: {:?}", exploration.stop_reason, exploration.violation);
     }
     Ok(Explored { states: exploration.states as u64, transitions: exploration.transitions })
 }

@@ -22,10 +22,10 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 /// the same size whatever their number, so what a pod costs should not depend on how many there are.
 #[derive(Parser)]
 struct Arguments {
-    /// So many networks; may be given several times.
+    /// Number of networks; may be given several times.
     #[arg(long, value_name = "N", default_values_t = [5, 50, 200])]
     networks: Vec<usize>,
-    /// So many pods in each.
+    /// Number of pods in each network.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pods: usize,
     /// Everything short, to see that all is in order; the figures say little.

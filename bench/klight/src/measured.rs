@@ -16,7 +16,7 @@ use crate::pods;
 use crate::simulated::Simulated;
 
 /// It has no end in sight after so long.
-const MOST_PATIENCE: Duration = Duration::from_secs(120);
+const JOIN_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// What was measured.
 #[derive(Clone, Copy, Debug)]
@@ -104,7 +104,7 @@ pub(crate) async fn measure(networks: usize, pods_of_each: usize) -> Result<Figu
         ninety_nine_seconds: reconcile.within(0.99),
         requests: sum(&metrics, "rest_client_requests_total"),
     };
-    // The first of each network has nobody to join.
+    // The first of each network has no peer to join.
     ensure!(
         figures.joins == pods - networks,
         "{} joins for {pods} pods in {networks} networks",
@@ -128,7 +128,7 @@ async fn all_joined(client: &Client, pods: usize, begun: Instant) -> Result<()> 
         if members >= pods {
             return Ok(());
         }
-        ensure!(begun.elapsed() < MOST_PATIENCE, "only {members} of {pods} pods have joined");
+        ensure!(begun.elapsed() < JOIN_TIMEOUT, "only {members} of {pods} pods have joined");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }

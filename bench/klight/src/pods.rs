@@ -13,7 +13,7 @@ use windlass_klight::network::{LightNetwork, NETWORK_LABEL, PORT_ANNOTATION};
 
 use crate::simulated::Simulated;
 
-/// So many requests at a time.
+/// Number of concurrent requests.
 const CLIENTS: usize = 16;
 /// A type is served at the latest so long after its definition.
 const UNTIL_SERVED: Duration = Duration::from_secs(30);

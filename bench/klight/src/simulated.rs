@@ -1,4 +1,4 @@
-//! Peers that do nothing but answer: each listens on a port of its own and counts how often it is told to join.
+//! Peers that do nothing but answer: each listens on a port of its own and counts the joins that it is asked for.
 
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -48,7 +48,7 @@ impl Simulated {
         self.serving.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
     }
 
-    /// How many joins all of them were told to make.
+    /// Number of joins that all of them were asked for.
     pub(crate) fn joins(&self) -> usize {
         self.joins.load(Ordering::Relaxed)
     }
@@ -61,7 +61,7 @@ impl Lightpeer for Simulated {
 
     async fn join_network(&self, request: Request<JoinRequest>) -> Result<Response<JoinResponse>, Status> {
         let contact = request.into_inner().address;
-        // Without a contact it is only told which network it is in.
+        // Without a contact the call only names the network.
         if !contact.is_empty() {
             self.joins.fetch_add(1, Ordering::Relaxed);
         }

@@ -93,7 +93,7 @@ pub fn all(
     Ok(started.elapsed())
 }
 
-/// Watches with some watchers while something happens, until each has seen so many events; returns how long that took
+/// Watches with some watchers while something happens, until each has seen a number of events; returns how long that took
 /// from the start of what happens.
 ///
 /// # Errors

@@ -35,7 +35,7 @@ pub(crate) fn measure(
     // One client makes all writes of a parent before it goes on to the next, as a worker does.
     let next = std::sync::atomic::AtomicU64::new(0);
     std::thread::scope(|scope| -> Result<()> {
-        // A watch that nobody reads is soon ended by the server.
+        // A watch that is not read is soon ended by the server.
         let ready = scope.spawn(|| cluster.readiness(namespace)?.wait(parents));
         let send = || -> Result<()> {
             let mut session = cluster.target.session();

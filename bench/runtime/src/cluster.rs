@@ -46,7 +46,7 @@ impl Cluster {
         Ok(cpu_seconds(server)? + cpu_seconds(etcd)?)
     }
 
-    /// Makes a namespace with so many pairs.
+    /// Makes a namespace with a number of pairs.
     pub(crate) fn prepare(&self, namespace: &str, parents: u64, clients: usize) -> Result<()> {
         let body = format!(r#"{{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{namespace}"}}}}"#);
         self.create("/api/v1/namespaces", body)?;
@@ -102,7 +102,7 @@ pub(crate) struct Readiness {
 }
 
 impl Readiness {
-    /// Waits until so many are.
+    /// Waits until this many are.
     pub(crate) fn wait(mut self, parents: u64) -> Result<()> {
         while (self.ready.len() as u64) < parents {
             let event = self.events.next()?.context("the watch ended early")?;

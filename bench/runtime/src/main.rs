@@ -19,10 +19,10 @@ use controllers::Contestant;
 use result::Results;
 use rounds::Trial;
 
-/// With so many a figure says something.
+/// The least number for which a figure means something.
 const PARENTS_IN_ALL: u64 = 5000;
 
-/// What serves when nobody waits for memory: the same for all contestants, since all are this program.
+/// The allocator, which keeps threads from waiting for memory: the same for all contestants, since all are this program.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
@@ -33,13 +33,13 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 /// again. A bare client that sends the same writes shows what the API server can take.
 #[derive(Parser)]
 struct Arguments {
-    /// So many parents; may be given several times.
+    /// Number of parents; may be given several times.
     #[arg(long, value_name = "N", default_values_t = [1000, 5000], value_parser = clap::value_parser!(u64).range(1..))]
     parents: Vec<u64>,
-    /// So many clients make the parents, touch them, and are the bare client.
+    /// Number of clients that make the parents, touch them, and are the bare client.
     #[arg(long, value_name = "N", default_value_t = 16)]
     clients: usize,
-    /// So many rounds; the median of each figure is shown. Without it, as many as make 5,000 parents together: a short
+    /// Number of rounds; the median of each figure is shown. Without it, as many as make 5,000 parents together: a short
     /// round says less than a long one.
     #[arg(long, value_name = "N")]
     rounds: Option<u64>,
@@ -60,7 +60,7 @@ struct Arguments {
     run: Option<Contestant>,
     #[arg(long, hide = true)]
     namespace: Option<String>,
-    /// Looks at everything again after so many seconds.
+    /// Looks at everything again after this many seconds.
     #[arg(long, hide = true)]
     resync: Option<u64>,
 }

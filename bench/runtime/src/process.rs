@@ -15,7 +15,7 @@ use crate::controllers::Contestant;
 const QUIET: Duration = Duration::from_millis(1500);
 
 /// One that is still busy after so long has no end in sight.
-const MOST_PATIENCE: Duration = Duration::from_secs(300);
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// A running contestant, killed when it is dropped.
 pub(crate) struct Process {
@@ -55,7 +55,7 @@ impl Process {
         let begun = Instant::now();
         loop {
             sleep(QUIET);
-            ensure!(begun.elapsed() < MOST_PATIENCE, "a contestant is busy although there is nothing to do");
+            ensure!(begun.elapsed() < SETTLE_TIMEOUT, "a contestant is busy although there is nothing to do");
             let now = self.cpu_seconds()?;
             // What keeps connections alive takes a tick now and then.
             if now - used <= process::TICK_SECONDS {

@@ -79,7 +79,7 @@ impl Results {
         Contestant::ALL.into_iter().filter(measured).collect()
     }
 
-    /// The rounds of the bare client with so many parents.
+    /// The rounds of the bare client with this number of parents.
     fn bare_rounds(&self, parents: u64) -> impl Iterator<Item = &BareFigures> {
         self.bare.iter().filter(move |(size, _)| *size == parents).map(|(_, figures)| figures)
     }

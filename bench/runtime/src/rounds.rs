@@ -43,7 +43,7 @@ pub(crate) struct Trial<'a> {
     pub(crate) contestant: Contestant,
     pub(crate) namespace: &'a str,
     pub(crate) parents: u64,
-    /// So many make the parents, and touch them.
+    /// Number of clients that make the parents, and touch them.
     pub(crate) clients: usize,
 }
 
@@ -110,7 +110,7 @@ impl Trial<'_> {
         let started = Instant::now();
         let process = self.start(Some(interval))?;
         let used = process.settle()?;
-        ensure!(started.elapsed() < interval, "it looks again before it has settled");
+        ensure!(started.elapsed() < interval, "it requeues before it has settled");
         let before = self.requests()?;
         // The last parent was looked at somewhat later than the first.
         sleep((started + interval + settled_after / 2).saturating_duration_since(Instant::now()));

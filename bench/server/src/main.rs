@@ -31,7 +31,7 @@ struct Arguments {
     /// How many watchers see each change.
     #[arg(long, value_name = "N", default_value_t = 50)]
     watchers: usize,
-    /// So many objects for the part that looks at growth; 0 leaves it out.
+    /// Number of objects for the part that measures growth; 0 leaves it out.
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     objects: usize,
     /// Everything short, to see that all is in order; the figures say little.

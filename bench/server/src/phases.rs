@@ -10,9 +10,9 @@ use windlass_bench_load::{all, fan_out, get, rate, with_body};
 
 const JSON: &str = "application/json";
 const APPLY: &str = "application/apply-patch+yaml";
-/// Each client goes round so many objects of its own.
+/// Number of objects that each client goes round.
 const OWN: u64 = 100;
-/// So many objects are made before creates are counted.
+/// Number of objects that are made before creates are counted.
 const WARM_UP: u64 = 1_000;
 /// The length of the lists.
 const LISTED: u64 = 1_000;

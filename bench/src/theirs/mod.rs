@@ -45,12 +45,12 @@ where
     let first_states = model.init_states().len();
     let builder = model.checker().threads(threads);
     match order {
-        Order::BreadthFirst => judge(&builder.spawn_bfs().join(), first_states),
-        Order::DepthFirst => judge(&builder.spawn_dfs().join(), first_states),
+        Order::BreadthFirst => explored(&builder.spawn_bfs().join(), first_states),
+        Order::DepthFirst => explored(&builder.spawn_dfs().join(), first_states),
     }
 }
 
-fn judge<M>(checker: &impl Checker<M>, first_states: usize) -> Result<Explored>
+fn explored<M>(checker: &impl Checker<M>, first_states: usize) -> Result<Explored>
 where
     M: Model,
     M::State: Clone + Debug + Hash + PartialEq,

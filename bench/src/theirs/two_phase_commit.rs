@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use stateright::{Model, Property};
 
-/// A transaction of so many resource managers.
+/// A transaction with this number of resource managers.
 #[derive(Clone, Debug)]
 pub(crate) struct TwoPhaseCommit {
     pub(crate) managers: usize,

@@ -2,19 +2,19 @@
 //!
 //! [`chain`] says what a chain is and how two become one, and does no I/O; the rest brings blocks from peer to peer.
 //!
-//! - **Joining**: the peer that joins calls `ConnectNewPeer` on its contact, which records it in a network block, tells
-//!   the others, and sends the whole chain. Whatever the joining peer had already is kept, and given to the contact:
-//!   joining merges. Asking again does nothing.
-//! - **Changing networks**: a join may say which network it is about. A peer that was told another one before leaves that:
-//!   it goes on under another name, with an empty chain, and what is meant for its old name is refused. Its blocks are
-//!   with the members that it has left, and with a data folder in a file beside the new chain. Peers that speak of
-//!   different networks share nothing, whatever they are told; peers that were told none take the first that they hear.
+//! - **Joining**: the peer that joins calls `ConnectNewPeer` on its contact, which records it in a network block,
+//!   notifies the others, and sends the whole chain. Blocks that the joining peer already had are kept and sent to the
+//!   contact: joining merges. Joining again does nothing.
+//! - **Changing networks**: a join may name a network. A peer that was assigned to another network leaves it: it
+//!   continues under a new name with an empty chain, and calls meant for its old name are refused. Its blocks stay with
+//!   the members that it has left and, with a data folder, in a file beside the new chain. Peers of different networks
+//!   share nothing, whatever they receive. A peer without a network adopts the first one that a call names.
 //! - **Acknowledging**: a client's block is acknowledged when it is on the disk here (with a data folder), and when all
 //!   others that are live have taken it, or at least one if some failed. So no acknowledged block is lost with any one
 //!   peer. A peer that has dropped all others acknowledges alone.
-//! - **Comparing**: on an interval each peer checks all others. A check tells who is there and a digest of what it has; if
-//!   that is not known here, the chain is fetched by the same call as for joining. Several failed checks in a row drop a
-//!   peer; it is still asked now and then, and taken back when it answers.
+//! - **Comparing**: each peer checks all others on an interval. A check returns the peer's identity and a digest of its
+//!   chain; if the digest is unknown here, the chain is fetched by the same call as for joining. Several failed checks in
+//!   a row drop a peer; it is still checked now and then, and counted again when it answers.
 
 mod block;
 pub mod chain;
@@ -41,7 +41,7 @@ use tokio::task::JoinHandle;
 use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 
-pub use block::{Block, BlockKind, MemberRecord, Moment};
+pub use block::{Block, BlockKind, BlockTime, MemberRecord};
 pub use events::{Counters, Event};
 pub use join::JoinError;
 pub use journal::JournalError;
@@ -60,8 +60,8 @@ use crate::wire::health::health_server::HealthServer;
 use crate::wire::messages::lightpeer_server::LightpeerServer;
 use crate::wire::{JoinAbout, check_address, check_network};
 
-/// How long open calls may take to end when a peer ends.
-const PATIENCE_AT_END: Duration = Duration::from_secs(3);
+/// Time that open calls have to finish when a peer shuts down.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 /// Calls of one connection at the same time.
 const MAX_CALLS_PER_CONNECTION: usize = 128;
 /// A connection whose other end has vanished is noticed.
@@ -185,7 +185,7 @@ impl Peer {
         self.seat.node().own.name.clone()
     }
 
-    /// The network that it is in, if it was told one.
+    /// The network that it is in, if it was assigned to one.
     pub fn network(&self) -> Option<String> {
         self.seat.node().network()
     }
@@ -193,13 +193,13 @@ impl Peer {
     /// Joins the network of a contact, as `JoinNetwork` does. Returns false if it is a member already.
     ///
     /// # Errors
-    /// The contact is wrong, or does not let it in; its own chain is then as it was.
+    /// The contact is invalid, or refuses; the chain of this peer is then unchanged.
     pub async fn join(&self, contact: &str) -> Result<bool, JoinError> {
         self.seat.join(contact, &JoinAbout::default()).await
     }
 
-    /// Joins the network of a contact, and leaves another that it was told before. Without a contact (empty), it is in
-    /// the network alone.
+    /// Joins the network of a contact, and leaves the network that it was assigned to before, if that is another one.
+    /// Without a contact (empty), it is the only known member of the network.
     ///
     /// # Errors
     /// As for [`Peer::join`]; also if the contact is a member of another network.
@@ -236,7 +236,7 @@ impl Peer {
     pub async fn shutdown(mut self) {
         self.seat.stopping.send_replace(true);
         for mut task in [self.server.take(), self.rounds.take()].into_iter().flatten() {
-            if tokio::time::timeout(PATIENCE_AT_END, &mut task).await.is_err() {
+            if tokio::time::timeout(SHUTDOWN_TIMEOUT, &mut task).await.is_err() {
                 task.abort();
             }
         }
@@ -309,7 +309,9 @@ fn membership(settings: &PeerSettings) -> Result<Membership, StartError> {
             kept.write(folder).map_err(failed)?;
         }
         (Some(kept), Some(given)) if *kept != given => {
-            tracing::warn!("stays in the network {kept}, which it was told after it was started for {given}");
+            tracing::warn!(
+                "stays in the network {kept}, to which it was assigned after it was started for {given}"
+            );
         }
         _ => {}
     }

@@ -12,12 +12,12 @@ fn check_holds(check: Check, states: usize) {
 }
 
 #[test]
-fn an_address_that_changes_hands_connects_nobody() {
+fn a_reused_address_does_not_connect_networks() {
     check_holds(worlds::reused_address(LightNetworks::default()), 1_292_788);
 }
 
 #[test]
-fn a_joiner_at_fault_pops_nobody() {
+fn a_joiner_at_fault_does_not_pop_a_contact() {
     check_holds(worlds::joiner_at_fault(LightNetworks::default()), 136_237);
 }
 
@@ -26,7 +26,7 @@ fn a_changed_label_is_another_network() {
     check_holds(worlds::changed_label(LightNetworks::default()), 180_515);
 }
 
-/// What is wrong with a mistake, with no more faults than it takes.
+/// The report about a mistake, without faults.
 fn found(world: fn(LightNetworks) -> Check, mistake: Mistake) -> Report {
     let report = world(LightNetworks::default().with_mistake(mistake)).faults(Faults::none()).run();
     println!("{report}");

@@ -11,7 +11,7 @@ pub struct Greeter;
 /// The steps of a reconcile. Each is a condition in the status.
 #[derive(States)]
 pub enum Step {
-    /// Is there somebody to greet?
+    /// The name to greet is set.
     #[state(initial, condition = "Addressed", next(Greet))]
     Address,
     /// The ConfigMap.
@@ -30,7 +30,7 @@ impl Machine for Greeter {
     async fn run(&self, step: Step, cx: &Cx<Greeting>) -> Outcome<Step> {
         match step {
             Step::Address if cx.parent().spec.who.is_empty() => {
-                fail_for_good("NobodyThere", "spec.who is empty: say who is to be greeted")
+                fail_for_good("EmptyName", "spec.who is empty: set it to the name to greet")
             }
             Step::Address => to(Step::Greet),
             Step::Greet => {

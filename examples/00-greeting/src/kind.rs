@@ -1,4 +1,4 @@
-//! The custom resource, and what is made for it.
+//! The custom resource, and the object that is created for it.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use windlass::MachineStatus;
 
-/// Somebody is to be greeted.
+/// A request to greet somebody.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "guide.windlass.dev",
@@ -21,7 +21,7 @@ use windlass::MachineStatus;
     printcolumn = r#"{"name":"Reason","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].reason"}"#
 )]
 pub struct GreetingSpec {
-    /// Who is greeted.
+    /// The name to greet.
     pub who: String,
 }
 

@@ -1,11 +1,11 @@
-//! A mistake to be found: it creates the ConfigMap, and cannot stand that it is there already.
+//! A mistake for the checker to find: it creates the ConfigMap, and fails if it exists already.
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use windlass::{Cx, Declaration, Machine, Outcome, States, Verb, done};
 
 use crate::kind::{Greeting, config_map};
 
-/// Works when it is tried: the first reconcile of a greeting goes well.
+/// Seems to work: the first reconcile of a greeting succeeds.
 pub struct CreatesOnce;
 
 /// Its one step.

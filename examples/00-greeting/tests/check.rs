@@ -1,4 +1,4 @@
-//! What must hold of greetings, whatever goes wrong.
+//! What must hold of greetings under every fault.
 
 use greeting::{CreatesOnce, Greeter, Greeting, greeting};
 use k8s_openapi::api::core::v1::ConfigMap;

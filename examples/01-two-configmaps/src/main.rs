@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut local = Local::new(cluster);
     let ended = local.reconcile(&controller, &ObjectRef::new("default", "a"))?;
     println!("states: {}", ended.path.join(" -> "));
-    println!("verdict: {:?}", ended.verdict);
+    println!("result: {:?}", ended.result);
     for (key, object) in local.cluster.store().scan("", "configmaps", Some("default"), None) {
         println!("configmap {}: {}", key.name, object["data"]);
     }

@@ -1,11 +1,11 @@
-//! A mistake to be caught: the same controller, but it makes the second ConfigMap first.
+//! A mistake for the checker to find: the same controller, but it creates the second ConfigMap first.
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use windlass::{Cx, Declaration, Machine, Outcome, States, done, to};
 
 use crate::pair::{Pair, config_map};
 
-/// The mutant of [`TwoConfigMaps`](crate::TwoConfigMaps). At rest it cannot be told from the original.
+/// The mutant of [`TwoConfigMaps`](crate::TwoConfigMaps). At rest it cannot be distinguished from the original.
 pub struct SecondFirst;
 
 /// The steps of a reconcile, in the wrong order.

@@ -1,4 +1,4 @@
-//! Seed properties of the two ConfigMaps, on every interleaving.
+//! Properties of the two ConfigMaps, on every interleaving.
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::CustomResourceExt;

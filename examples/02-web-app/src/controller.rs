@@ -11,10 +11,10 @@ use crate::finalizer::WithdrawName;
 use crate::objects::{config_map, deployment, service};
 use crate::web_app::{WAITING_APP_LABEL, WebApp};
 
-/// A Secret that names its app in a label is seen at once; another one, so much later at most.
-const LOOK_AGAIN: Duration = Duration::from_secs(300);
+/// A Secret that names its app in a label triggers a reconcile at once; any other is found within this time.
+const RECHECK_INTERVAL: Duration = Duration::from_secs(300);
 
-/// Keeps for each `WebApp` what it needs.
+/// Keeps the objects that each `WebApp` needs.
 pub struct WebApps;
 
 /// The steps of a reconcile. Each is a status condition, and `kubectl describe` shows which one waits for what.
@@ -79,7 +79,7 @@ impl Machine for WebApps {
     }
 }
 
-/// The app that a Secret says is waiting for it. One that says nothing is found when the app looks again.
+/// The app that waits for a Secret, by its label. A Secret without the label is found when the app is requeued.
 fn waiting_app(secret: &Secret) -> Vec<ObjectRef> {
     let labels = secret.metadata.labels.as_ref();
     let app = labels.and_then(|labels| labels.get(WAITING_APP_LABEL));
@@ -92,11 +92,11 @@ async fn database(cx: &Cx<WebApp>) -> Outcome<Step> {
     // Secrets are watched, so this costs no request.
     match cx.cached::<Secret>(name).await? {
         Some(_) => to(Step::Workload),
-        None => waiting(LOOK_AGAIN, "SecretMissing", format!("the Secret {name:?} does not exist yet")),
+        None => waiting(RECHECK_INTERVAL, "SecretMissing", format!("the Secret {name:?} does not exist yet")),
     }
 }
 
-/// Tells the DNS what is to be, and is done when it is so.
+/// Sends the DNS the desired record, and is done when the DNS has it.
 async fn settle(cx: &Cx<WebApp>, request: RecordRequest) -> Outcome<Step> {
     let wanted = request.record.clone();
     let answer = cx.call(Dns, request).await?;

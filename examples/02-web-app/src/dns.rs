@@ -1,4 +1,4 @@
-//! The external service that gives apps their names: what is said to it, and a model of it.
+//! The external service that gives apps their names: its requests and answers, and a model of it.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use windlass::{CallError, Service};
 
 use crate::web_app::WebApp;
 
-/// A DNS that is told, for each owner, which record it is to have.
+/// A DNS that keeps at most one record for each owner.
 ///
 /// A call of a process that died may arrive after its successor has done something else. Therefore each call carries
-/// the owner's uid and generation, and the service ignores what is older than what it has heard.
+/// the owner's uid and generation, and the service ignores a request that is older than the latest it has received.
 pub struct Dns;
 
 impl Service for Dns {

@@ -22,7 +22,7 @@ impl Machine for WithdrawName {
 
     async fn run(&self, _: Step, cx: &Cx<WebApp>) -> Outcome<Step> {
         let answer = cx.call(Dns, RecordRequest::clear(cx.parent())).await?;
-        // Done would let go of the app, and nobody would ask again.
+        // Done would remove the finalizer, and the record would stay forever.
         if answer.record.is_some() {
             return waiting(secs(5), "NameIsLeft", "the DNS still has a name for it");
         }

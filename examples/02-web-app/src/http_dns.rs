@@ -1,4 +1,4 @@
-//! The client of the real service: HTTP, with an end to every wait.
+//! The client of the real service: HTTP, with a timeout on every wait.
 
 use std::time::Duration;
 
@@ -13,9 +13,9 @@ use windlass_runtime::ServiceClient;
 
 use crate::dns::{Dns, RecordAnswer, RecordRequest};
 
-const CONNECT_PATIENCE: Duration = Duration::from_secs(2);
-/// For a whole call. A reconcile has a minute by default, and should be able to say what was slow.
-const CALL_PATIENCE: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// Timeout of a whole call. A reconcile has one minute by default, and must be able to report what was slow.
+const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 /// An answer is a record or none.
 const MOST_BYTES: usize = 64 * 1024;
 
@@ -23,22 +23,22 @@ const MOST_BYTES: usize = 64 * 1024;
 pub struct HttpDns {
     url: String,
     client: Client<HttpConnector, Full<Bytes>>,
-    patience: Duration,
+    timeout: Duration,
 }
 
 impl HttpDns {
     /// A client of the service at `http://HOST:PORT`.
     pub fn new(url: &str) -> Self {
         let mut connector = HttpConnector::new();
-        connector.set_connect_timeout(Some(CONNECT_PATIENCE));
+        connector.set_connect_timeout(Some(CONNECT_TIMEOUT));
         let client = Client::builder(TokioExecutor::new()).build(connector);
-        HttpDns { url: url.trim_end_matches('/').to_owned(), client, patience: CALL_PATIENCE }
+        HttpDns { url: url.trim_end_matches('/').to_owned(), client, timeout: CALL_TIMEOUT }
     }
 
-    /// The same, but a call may take only so long.
+    /// Sets the timeout of a call. Default: 10 seconds.
     #[must_use]
-    pub fn patience(mut self, limit: Duration) -> Self {
-        self.patience = limit;
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.timeout = limit;
         self
     }
 
@@ -63,7 +63,7 @@ impl HttpDns {
 
 impl ServiceClient<Dns> for HttpDns {
     async fn call(&self, request: RecordRequest) -> Result<RecordAnswer, CallError> {
-        match tokio::time::timeout(self.patience, self.put(&request)).await {
+        match tokio::time::timeout(self.timeout, self.put(&request)).await {
             Ok(answer) => answer,
             Err(_) => Err(CallError::Timeout { service: Dns::NAME.to_owned() }),
         }

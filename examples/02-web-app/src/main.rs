@@ -62,6 +62,6 @@ fn try_locally() -> Result<(), AnyError> {
     let mut local = Local::new(cluster).service(Dns::NAME, answer);
     let ended = local.reconcile(&Controller::new(WebApps), &ObjectRef::new("default", "shop"))?;
     println!("states: {}", ended.path.join(" -> "));
-    println!("verdict: {:?}", ended.verdict);
+    println!("result: {:?}", ended.result);
     Ok(())
 }

@@ -30,7 +30,7 @@ pub async fn serve(listener: TcpListener, zone: SharedZone) -> std::io::Result<(
         tokio::spawn(async move {
             let answer = service_fn(|request| answer(Arc::clone(&zone), request));
             let mut http = http1::Builder::new();
-            // A connection that breaks concerns nobody but its client.
+            // A connection that breaks affects only its client.
             let _ = http.timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), answer).await;
         });
     }

@@ -41,7 +41,7 @@ pub fn deleted() -> Check {
     world()
         .given([exposed_app()])
         .client([ClientEvent::delete::<WebApp>("shop")])
-        // The DNS remembers an owner that it was told of, and an app may be gone before that.
+        // The DNS remembers every owner that it has seen, and an app may be gone before its first call.
         .may_differ(["/owners"])
         .eventually("nothing is left", |world| {
             !world.has::<WebApp>("shop") && !world.has::<Deployment>("shop") && records(world).is_empty()
@@ -54,7 +54,7 @@ fn world() -> Check {
     check(WebApps)
         .crd(&WebApp::crd())
         .faults(Faults::none().crashes(1).duplicates().reorders())
-        // The DNS is told generations and remembers them, so they must not be numbered anew on the way.
+        // The DNS receives generations and remembers them, so they must not be renumbered.
         .reductions(Reductions { versions: false, ..Reductions::default() })
         .service(Dns::NAME, json!({ "owners": {} }), Zone::answer)
         .always("ready only when all is there", |world| {

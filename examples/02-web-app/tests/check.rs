@@ -1,4 +1,4 @@
-//! What must hold of web apps, on every interleaving of what users do and what goes wrong.
+//! What must hold of web apps, on every interleaving of user actions and faults.
 
 use serde_json::{Value, json};
 use web_app::{Dns, Zone, worlds};
@@ -20,7 +20,7 @@ fn a_deleted_app_leaves_nothing() {
     println!("{}", worlds::deleted().assert());
 }
 
-/// A DNS that believes whoever spoke last lets a late call bring a name back: the generation is not there for show.
+/// A DNS that accepts every call lets a late one bring a name back, so the generation is needed.
 #[test]
 fn a_dns_without_memory_is_caught() {
     let forgetful = |zone: &mut Value, request: &Value| {

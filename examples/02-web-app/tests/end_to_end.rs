@@ -15,7 +15,7 @@ use windlass::CallError;
 use windlass_runtime::{Manager, ServiceClient};
 use windlass_server::{Server, ServerOptions, TlsSource};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 const ASK_EVERY: Duration = Duration::from_millis(5);
 
 async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
@@ -24,7 +24,7 @@ async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
             tokio::time::sleep(ASK_EVERY).await;
         }
     };
-    assert!(tokio::time::timeout(PATIENCE, waiting).await.is_ok(), "this never came: {what}");
+    assert!(tokio::time::timeout(TIMEOUT, waiting).await.is_ok(), "this never came: {what}");
 }
 
 /// A server, and a client of it that may do everything.
@@ -54,7 +54,7 @@ async fn dns() -> (String, SharedZone) {
 }
 
 fn names(zone: &SharedZone) -> Vec<String> {
-    let zone = zone.lock().expect("nobody panicked");
+    let zone = zone.lock().expect("lock is not poisoned");
     zone.records().iter().map(|record| record.name.clone()).collect()
 }
 
@@ -90,7 +90,7 @@ async fn an_app_waits_is_served_is_hidden_and_goes() {
     eventually("it waits for the Secret", async || ready(&apps).await == waits).await;
     assert!(deployments.get_opt("shop").await.expect("an answer").is_none());
 
-    // Nobody looks again within the test's patience for any other reason than the watch on Secrets.
+    // Within the timeout of the test, only the watch on Secrets triggers a reconcile.
     let labels = json!({ WAITING_APP_LABEL: "shop" });
     let secret = json!({ "metadata": { "name": "database", "labels": labels } });
     let secret = serde_json::from_value(secret).expect("a Secret");
@@ -120,11 +120,11 @@ async fn an_app_waits_is_served_is_hidden_and_goes() {
 }
 
 #[tokio::test]
-async fn a_service_that_says_nothing_is_given_up() {
+async fn a_silent_service_times_out() {
     let silent = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = silent.local_addr().expect("an address");
     let request = web_app::RecordRequest { owner: "u".to_owned(), generation: 1, record: None };
-    let client = HttpDns::new(&format!("http://{address}")).patience(Duration::from_millis(50));
+    let client = HttpDns::new(&format!("http://{address}")).timeout(Duration::from_millis(50));
     let answer = client.call(request.clone()).await;
     assert_eq!(answer, Err(CallError::Timeout { service: "dns".to_owned() }));
     drop(silent);

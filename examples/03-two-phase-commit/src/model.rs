@@ -39,7 +39,7 @@ pub enum Action {
 }
 
 impl TwoPhaseCommit {
-    /// A transaction of so many managers.
+    /// A transaction of `managers` managers.
     ///
     /// # Panics
     /// If there are more than fit in a state.
@@ -149,7 +149,7 @@ impl Model for TwoPhaseCommit {
         self.orders.len() - 1
     }
 
-    fn mirror(&mut self, state: &State, symmetry: usize) -> State {
+    fn permute(&mut self, state: &State, symmetry: usize) -> State {
         state.permuted(&self.orders[symmetry + 1])
     }
 }

@@ -19,7 +19,7 @@ const DECISION: usize = WIDTH * MOST_MANAGERS;
 pub enum Phase {
     /// It has not made up its mind.
     Working = 0b00,
-    /// It will do as it is told.
+    /// It will follow the decision.
     Prepared = 0b01,
     /// It has committed.
     Committed = 0b10,
@@ -27,7 +27,7 @@ pub enum Phase {
     Aborted = 0b11,
 }
 
-/// What the coordinator has decided, and told everybody.
+/// What the coordinator has decided, and sent to all managers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// Nothing yet.
@@ -38,12 +38,12 @@ pub enum Decision {
     Abort = 2,
 }
 
-/// A transaction at one moment.
+/// The state of a transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct State(u64);
 
 impl State {
-    /// Everybody works, nothing was said.
+    /// All managers are working, and no message was sent.
     pub fn new() -> Self {
         State(0)
     }
@@ -82,13 +82,13 @@ impl State {
         self.0 & SAID << (WIDTH * manager) != 0
     }
 
-    /// Whether the coordinator has heard of the first so many managers that they are prepared.
+    /// Whether the coordinator has heard from the first `managers` managers that they are prepared.
     pub fn all_heard(self, managers: usize) -> bool {
         let wanted = HEARD * ones(managers);
         self.0 & wanted == wanted
     }
 
-    /// How many managers, of the first so many, are in a phase.
+    /// How many of the first `managers` managers are in a phase.
     pub fn count(self, phase: Phase, managers: usize) -> u32 {
         let ones = ones(managers);
         let different = self.0 ^ (phase as u64 * ones);
@@ -122,7 +122,7 @@ impl State {
     }
 }
 
-/// The lowest bit of each of the first so many managers.
+/// The lowest bit of each of the first `managers` managers.
 fn ones(managers: usize) -> u64 {
     ONES & ((1 << (WIDTH * managers)) - 1)
 }
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_bit_has_its_own_place() {
+    fn no_two_fields_share_a_bit() {
         let state = State::new()
             .with_phase(0, Phase::Aborted)
             .with_said(1)

@@ -38,7 +38,7 @@ impl Client {
 pub struct Clients(Vec<Client>);
 
 impl Clients {
-    /// So many clients, each of which has just sent its put; and what they sent.
+    /// `count` clients, each of which has just sent its put; and what they sent.
     pub fn new(count: usize) -> (Self, Vec<Envelope>) {
         let puts = (0..count).map(|index| to_server(index, index, Message::Put));
         (Clients(vec![Client::Putting; count]), puts.collect())
@@ -68,14 +68,14 @@ impl Clients {
         ended
     }
 
-    /// Whether all that the clients saw could have come from one register, with each operation taking effect at one moment
-    /// between its begin and its end.
+    /// Whether all that the clients saw could have come from one register, with each operation taking effect at one point
+    /// in time between its begin and its end.
     pub fn are_linearizable(&self) -> bool {
         self.can_go_on([0; MOST_CLIENTS], None)
     }
 
-    /// Whether the operations that have no place yet can be put in order, after so many of each client that have one and
-    /// left this client's value in the register.
+    /// Whether the remaining operations can be ordered. `placed` counts the operations of each client that are ordered
+    /// already, and `register` is the client whose value they left in the register.
     fn can_go_on(&self, placed: [u8; MOST_CLIENTS], register: Option<u8>) -> bool {
         let mut clients = self.0.iter().enumerate();
         if clients.all(|(index, client)| placed[index] >= client.ended()) {

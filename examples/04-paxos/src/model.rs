@@ -19,8 +19,8 @@ pub struct Paxos {
 /// A message is delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Action {
-    /// To which part of the state.
-    place: u8,
+    /// The part of the state that receives it.
+    slot: u8,
     /// Which of the messages that it would not ignore.
     index: u8,
 }
@@ -29,7 +29,7 @@ pub struct Action {
 type State = [u32; CLIENTS + 1];
 
 impl Paxos {
-    /// So many clients.
+    /// A model with `clients` clients.
     ///
     /// # Panics
     /// If there are more than three: histories have no room for them.
@@ -71,17 +71,17 @@ impl Model for Paxos {
     }
 
     fn actions(&mut self, state: &State, actions: &mut Vec<Action>) {
-        for (place, part) in state.iter().enumerate() {
+        for (slot, part) in state.iter().enumerate() {
             let count = self.parts.count(*part);
-            actions.extend((0..count).map(|index| Action { place: place as u8, index: index as u8 }));
+            actions.extend((0..count).map(|index| Action { slot: slot as u8, index: index as u8 }));
         }
     }
 
     fn next(&mut self, state: &State, action: &Action) -> Next<State> {
-        let place = usize::from(action.place);
-        let delivery = self.parts.delivery(state[place], usize::from(action.index));
+        let slot = usize::from(action.slot);
+        let delivery = self.parts.delivery(state[slot], usize::from(action.index));
         let mut next = *state;
-        next[place] = delivery.part;
+        next[slot] = delivery.part;
         self.parts.send_all(delivery, &mut next);
         Next::State(next)
     }
@@ -98,7 +98,7 @@ impl Model for Paxos {
     }
 
     fn describe(&mut self, state: &State, action: &Action) -> TraceStep {
-        let delivery = self.parts.delivery(state[usize::from(action.place)], usize::from(action.index));
+        let delivery = self.parts.delivery(state[usize::from(action.slot)], usize::from(action.index));
         let envelope = self.parts.envelope(delivery.envelope);
         TraceStep {
             action: format!("{envelope:?}"),
@@ -109,7 +109,7 @@ impl Model for Paxos {
         }
     }
 
-    fn afresh(&self) -> Self {
+    fn fresh_copy(&self) -> Self {
         Paxos::new(self.clients)
     }
 

@@ -18,7 +18,7 @@ pub(crate) const CLIENTS: usize = SERVERS;
 pub(crate) struct Part {
     pub(crate) host: Host,
     /// Sorted numbers of envelopes; equal ones stand as often as they were sent.
-    pub(crate) inbox: Vec<u32>,
+    pub(crate) messages: Vec<u32>,
 }
 
 /// Who gets messages.
@@ -54,7 +54,7 @@ pub(crate) struct Delivery {
     sent: Span,
 }
 
-/// A place in one of the long lists.
+/// A range in one of the long lists.
 #[derive(Clone, Copy, Debug, Default)]
 struct Span {
     start: u32,
@@ -99,10 +99,10 @@ impl Parts {
 
     /// The number of a host to which nothing was sent yet.
     pub(crate) fn add(&mut self, host: Host) -> u32 {
-        self.shared().parts.id(Part { host, inbox: Vec::new() })
+        self.shared().parts.id(Part { host, messages: Vec::new() })
     }
 
-    /// How many messages of a part's inbox could be delivered.
+    /// How many messages of a part could be delivered.
     pub(crate) fn count(&mut self, part: u32) -> usize {
         let span = self.known(part).deliveries;
         (span.end - span.start) as usize
@@ -114,18 +114,18 @@ impl Parts {
         self.deliveries[start + index]
     }
 
-    /// Puts what a delivery sends into the inboxes.
+    /// Puts what a delivery sends into the parts of their receivers.
     pub(crate) fn send_all(&mut self, delivery: Delivery, state: &mut [u32]) {
-        for place in delivery.sent.start..delivery.sent.end {
-            let Sent { to, envelope } = self.sent[place as usize];
+        for index in delivery.sent.start..delivery.sent.end {
+            let Sent { to, envelope } = self.sent[index as usize];
             state[to] = self.with(state[to], envelope);
         }
     }
 
-    /// Puts an envelope into the inbox of its receiver.
+    /// Puts an envelope into the part of its receiver.
     pub(crate) fn send(&mut self, envelope: Envelope, state: &mut [u32]) {
         let number = self.shared().envelopes.id(envelope);
-        let to = place_of(envelope.to);
+        let to = slot_of(envelope.to);
         state[to] = self.with(state[to], number);
     }
 
@@ -146,24 +146,25 @@ impl Parts {
     /// Bytes, about.
     pub(crate) fn bytes(&self) -> usize {
         let shared = self.shared();
-        let inboxes: usize = shared.parts.values.iter().map(|part| part.inbox.len() * size_of::<u32>()).sum();
+        let message_bytes: usize =
+            shared.parts.values.iter().map(|part| part.messages.len() * size_of::<u32>()).sum();
         shared.parts.values.len() * (size_of::<Part>() + 2 * size_of::<usize>())
-            + inboxes
+            + message_bytes
             + self.known.len() * size_of::<Known>()
             + self.deliveries.len() * size_of::<Delivery>()
             + self.sent.len() * size_of::<Sent>()
             + self.added.len() * size_of::<((u32, u32), u32)>()
     }
 
-    /// A part with one more message in its inbox.
+    /// A part with one more message on its way to it.
     fn with(&mut self, part: u32, envelope: u32) -> u32 {
         if let Some(known) = self.added.get(&(part, envelope)) {
             return *known;
         }
         let mut shared = self.shared();
         let mut longer = (**shared.parts.get(part)).clone();
-        let place = longer.inbox.partition_point(|known| *known < envelope);
-        longer.inbox.insert(place, envelope);
+        let position = longer.messages.partition_point(|known| *known < envelope);
+        longer.messages.insert(position, envelope);
         let number = shared.parts.id(longer);
         drop(shared);
         self.added.insert((part, envelope), number);
@@ -182,9 +183,9 @@ impl Parts {
         let mut shared = lock(&shared);
         let part = shared.parts.get(number).clone();
         let mut known = Known { deliveries: span_from(&self.deliveries), ..Known::default() };
-        for (index, envelope) in part.inbox.iter().enumerate() {
+        for (index, envelope) in part.messages.iter().enumerate() {
             // Equal messages do the same: the first will do.
-            if index == 0 || part.inbox[index - 1] != *envelope {
+            if index == 0 || part.messages[index - 1] != *envelope {
                 self.try_delivery(&mut shared, &part, index);
             }
         }
@@ -192,7 +193,7 @@ impl Parts {
         if let Host::Clients(clients) = &part.host {
             let is_value = |number: &u32| matches!(shared.envelopes.get(*number).message, Message::GetOk(_));
             known.linearizable = clients.are_linearizable();
-            known.value_chosen = part.inbox.iter().any(is_value);
+            known.value_chosen = part.messages.iter().any(is_value);
         }
         if self.known.len() <= number as usize {
             self.known.resize(number as usize + 1, None);
@@ -202,16 +203,20 @@ impl Parts {
     }
 
     fn try_delivery(&mut self, shared: &mut Shared, part: &Part, index: usize) {
-        let envelope = part.inbox[index];
+        let envelope = part.messages[index];
         let Some((host, sent)) = part.host.receive(**shared.envelopes.get(envelope)) else { return };
-        let mut inbox = part.inbox.clone();
-        inbox.remove(index);
+        let mut messages = part.messages.clone();
+        messages.remove(index);
         let mut span = span_from(&self.sent);
         for sent in sent {
-            self.sent.push(Sent { to: place_of(sent.to), envelope: shared.envelopes.id(sent) });
+            self.sent.push(Sent { to: slot_of(sent.to), envelope: shared.envelopes.id(sent) });
         }
         span.end = span_from(&self.sent).start;
-        self.deliveries.push(Delivery { envelope, part: shared.parts.id(Part { host, inbox }), sent: span });
+        self.deliveries.push(Delivery {
+            envelope,
+            part: shared.parts.id(Part { host, messages }),
+            sent: span,
+        });
     }
 
     fn shared(&self) -> MutexGuard<'_, Shared> {
@@ -220,7 +225,7 @@ impl Parts {
 }
 
 /// Where an actor stands in a state.
-pub(crate) fn place_of(actor: u8) -> usize {
+pub(crate) fn slot_of(actor: u8) -> usize {
     usize::from(actor).min(CLIENTS)
 }
 

@@ -44,8 +44,8 @@ impl Server {
         Some((next, sent))
     }
 
-    /// Once the value is decided, all that is left is to tell it. Before, this server does not know whether the others
-    /// have decided already, and keeps silent.
+    /// Once the value is decided, this server only answers reads. Before, it does not know whether the others have decided
+    /// already, and does not answer.
     fn answer(&self, from: u8, message: Message) -> Option<Vec<Envelope>> {
         match (message, self.accepted) {
             (Message::Get, Some(accepted)) => Some(vec![self.to(from, Message::GetOk(accepted.client))]),

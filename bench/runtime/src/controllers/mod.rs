@@ -35,7 +35,7 @@ impl Contestant {
     }
 }
 
-/// Runs a contestant on the cluster of the kubeconfig, in one namespace, until it is told to end. It looks at every
+/// Runs a contestant on the cluster of the kubeconfig, in one namespace, until it is stopped. It looks at every
 /// parent again after some time, if one is given.
 pub(crate) async fn run(contestant: Contestant, namespace: &str, resync: Option<Duration>) -> Result<()> {
     let client = Client::try_default().await?;

@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use super::database::{Name, Pair, Place, Reply, Request};
+use super::database::{Child, Name, Pair, Reply, Request};
 
 /// What one controller process knows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Controller {
-    /// Parents with a change that the watch has not told yet.
+    /// Parents with a change that the watch has not delivered yet.
     pub(crate) fresh: BTreeSet<Name>,
-    /// Parents that the watch has told of, and may tell of again.
-    pub(crate) told: BTreeSet<Name>,
+    /// Parents that the watch has notified of, and may notify of again.
+    pub(crate) notified: BTreeSet<Name>,
     /// Parents to be looked at again after a while.
     pub(crate) timers: BTreeSet<Name>,
     /// Parents to be reconciled; none stands twice.
@@ -44,8 +44,8 @@ impl Controller {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Step {
     ReadPair,
-    ReadConfigMap(Place),
-    Apply(Place),
+    ReadConfigMap(Child),
+    Apply(Child),
     List,
     WriteStatus,
 }
@@ -57,7 +57,7 @@ pub(crate) enum Progress {
     Conflict,
 }
 
-/// A reconcile under way: the step, and everything that it was told on the way there.
+/// A reconcile under way: the step, and everything that it has learned on the way there.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Reconcile {
     pub(crate) pair: Name,
@@ -90,8 +90,8 @@ impl Reconcile {
     pub(crate) fn request(&self) -> Request {
         match self.step {
             Step::ReadPair => Request::GetPair(self.pair),
-            Step::ReadConfigMap(place) => Request::GetConfigMap(self.pair, place),
-            Step::Apply(place) => Request::Apply(self.pair, place),
+            Step::ReadConfigMap(child) => Request::GetConfigMap(self.pair, child),
+            Step::Apply(child) => Request::Apply(self.pair, child),
             Step::List => Request::List(self.pair),
             Step::WriteStatus => {
                 Request::PatchStatus(self.pair, self.parent.map_or(0, |parent| parent.version))
@@ -105,17 +105,17 @@ impl Reconcile {
         let next = match (self.step, reply) {
             (Step::ReadPair, Reply::Pair(pair)) => {
                 self.parent = Some(pair);
-                Step::ReadConfigMap(Place::First)
+                Step::ReadConfigMap(Child::First)
             }
-            (Step::ReadConfigMap(place), reply) => {
-                self.found[place as usize] = matches!(reply, Reply::ConfigMap(_));
-                Step::Apply(place)
+            (Step::ReadConfigMap(child), reply) => {
+                self.found[child as usize] = matches!(reply, Reply::ConfigMap(_));
+                Step::Apply(child)
             }
-            (Step::Apply(place), Reply::Applied { created, .. }) => {
-                self.created[place as usize] = created;
-                match place {
-                    Place::First => Step::ReadConfigMap(Place::Second),
-                    Place::Second => Step::List,
+            (Step::Apply(child), Reply::Applied { created, .. }) => {
+                self.created[child as usize] = created;
+                match child {
+                    Child::First => Step::ReadConfigMap(Child::Second),
+                    Child::Second => Step::List,
                 }
             }
             (Step::List, Reply::Listed) => {

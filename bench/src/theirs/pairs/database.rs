@@ -11,7 +11,7 @@ pub(crate) enum Name {
 
 /// Which of a parent's two ConfigMaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Place {
+pub(crate) enum Child {
     First,
     Second,
 }
@@ -34,8 +34,8 @@ pub(crate) struct ConfigMap {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Request {
     GetPair(Name),
-    GetConfigMap(Name, Place),
-    Apply(Name, Place),
+    GetConfigMap(Name, Child),
+    Apply(Name, Child),
     List(Name),
     /// Succeeds only if the parent still has this version.
     PatchStatus(Name, u32),
@@ -66,7 +66,7 @@ pub(crate) enum Reply {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Database {
     pairs: BTreeMap<Name, Pair>,
-    config_maps: BTreeMap<(Name, Place), ConfigMap>,
+    config_maps: BTreeMap<(Name, Child), ConfigMap>,
 }
 
 impl Database {
@@ -79,32 +79,32 @@ impl Database {
         self.pairs.keys().copied()
     }
 
-    pub(crate) fn has(&self, name: Name, place: Place) -> bool {
-        self.config_maps.contains_key(&(name, place))
+    pub(crate) fn has(&self, name: Name, child: Child) -> bool {
+        self.config_maps.contains_key(&(name, child))
     }
 
-    /// Answers a request; also says which parent is to be told of a change.
+    /// Answers a request; also says which parent is to be notified of a change.
     pub(crate) fn handle(&mut self, request: Request) -> (Reply, Option<Name>) {
         match request {
             Request::GetPair(name) => {
                 (self.pairs.get(&name).map_or(Reply::NotFound, |pair| Reply::Pair(*pair)), None)
             }
-            Request::GetConfigMap(name, place) => {
-                let found = self.config_maps.get(&(name, place));
+            Request::GetConfigMap(name, child) => {
+                let found = self.config_maps.get(&(name, child));
                 (found.map_or(Reply::NotFound, |config_map| Reply::ConfigMap(*config_map)), None)
             }
-            Request::Apply(name, place) => self.apply(name, place),
+            Request::Apply(name, child) => self.apply(name, child),
             Request::List(_) => (Reply::Listed, None),
             Request::PatchStatus(name, version) => self.patch_status(name, version),
         }
     }
 
-    fn apply(&mut self, name: Name, place: Place) -> (Reply, Option<Name>) {
-        if let Some(config_map) = self.config_maps.get(&(name, place)) {
+    fn apply(&mut self, name: Name, child: Child) -> (Reply, Option<Name>) {
+        if let Some(config_map) = self.config_maps.get(&(name, child)) {
             return (Reply::Applied { created: false, config_map: *config_map }, None);
         }
         let config_map = ConfigMap { version: 1 };
-        self.config_maps.insert((name, place), config_map);
+        self.config_maps.insert((name, child), config_map);
         (Reply::Applied { created: true, config_map }, Some(name))
     }
 
@@ -119,10 +119,10 @@ impl Database {
         }
     }
 
-    /// Whether a cache can tell that a request would change nothing. It does not try with the status.
+    /// Whether a cache can show that a request would change nothing. It does not try with the status.
     pub(crate) fn is_unchanged_by(&self, request: Request) -> bool {
         match request {
-            Request::Apply(name, place) => self.has(name, place),
+            Request::Apply(name, child) => self.has(name, child),
             _ => !request.is_write(),
         }
     }

@@ -12,7 +12,7 @@ use stateright::{Model, Property};
 
 use crate::subject::PairsBounds;
 use controller::{Controller, Reconcile};
-use database::{Database, Name, Place, Request};
+use database::{Child, Database, Name, Request};
 use network::Network;
 
 /// The world within some bounds.
@@ -75,7 +75,7 @@ impl Model for Pairs {
             Action::Notify(name) => {
                 controller.fresh.remove(&name);
                 if self.0.duplicates {
-                    controller.told.insert(name);
+                    controller.notified.insert(name);
                 }
                 controller.enqueue(name);
             }
@@ -116,13 +116,13 @@ impl Model for Pairs {
                 let database = &world.database;
                 database
                     .names()
-                    .all(|name| !database.has(name, Place::Second) || database.has(name, Place::First))
+                    .all(|name| !database.has(name, Child::Second) || database.has(name, Child::First))
             }),
             Property::eventually("both exist", |_, world: &World| {
                 let database = &world.database;
                 database
                     .names()
-                    .all(|name| database.has(name, Place::First) && database.has(name, Place::Second))
+                    .all(|name| database.has(name, Child::First) && database.has(name, Child::Second))
             }),
         ]
     }
@@ -133,8 +133,9 @@ impl Pairs {
         let controller = &world.controller;
         actions.extend(controller.fresh.iter().copied().map(Action::Notify));
         actions.extend(controller.timers.iter().copied().map(Action::Timer));
-        let told = controller.told.iter().copied();
-        let again = told.filter(|name| !controller.queue.contains(name) && !controller.fresh.contains(name));
+        let notified = controller.notified.iter().copied();
+        let again =
+            notified.filter(|name| !controller.queue.contains(name) && !controller.fresh.contains(name));
         actions.extend(again.map(Action::NotifyAgain));
         match &controller.active {
             None if !controller.queue.is_empty() => actions.push(Action::Start),
@@ -186,7 +187,7 @@ impl Pairs {
         // The watch starts again; notices of the old one may still come.
         world.controller = Controller {
             fresh: world.database.names().collect(),
-            told: controller.told,
+            notified: controller.notified,
             ..Controller::default()
         };
     }

@@ -1,4 +1,4 @@
-//! The network: requests that nobody waits for any more.
+//! The network: requests that no process waits for any more.
 
 use std::collections::BTreeSet;
 

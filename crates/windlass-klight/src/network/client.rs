@@ -1,4 +1,4 @@
-//! The client of real lightpeers: connections are kept, every call has an end, and health is remembered for a while.
+//! The client of real lightpeers: connections are pooled, every call has a timeout, and health is cached for a while.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -13,16 +13,16 @@ use crate::wire::{CallError, Client, ClientSettings, Health, JoinAbout};
 /// How lightpeers are called.
 #[derive(Clone, Debug)]
 pub struct LightpeerSettings {
-    /// How long a health check may take.
+    /// Timeout of a health check. Default: 2 seconds.
     pub health_deadline: Duration,
-    /// How long a join may take. A peer goes on joining when nobody waits for it any more, and a later call finds it so.
+    /// Timeout of a join. Default: 10 seconds. A peer continues to join after the timeout; a later call finds it joined.
     pub join_deadline: Duration,
-    /// How long it is remembered that a peer is well. Less than the interval of the controller's checks, or some of them
-    /// would ask nobody.
+    /// How long a healthy answer is cached. Default: 5 seconds. Must be less than the interval of the controller's checks,
+    /// or some of them would send no request.
     pub remembered: Duration,
     /// Use TLS, and trust what these authorities (PEM) have signed.
     pub authority: Option<Vec<u8>>,
-    /// How many connections are kept. Each is an open file, of which a process often may have no more than 1,024.
+    /// Maximum number of open connections. Default: 512. Each is an open file, and a process is often limited to 1,024.
     pub max_connections: usize,
 }
 
@@ -56,12 +56,12 @@ impl LightpeerSettings {
     }
 }
 
-/// A failure is remembered for so many times as long as it took to learn of it: whoever does not answer at all costs
-/// its network a small part of its time, and whoever is just starting is asked again soon.
-const PATIENCE_WITH_FAILURES: u32 = 4;
-/// No failure is forgotten sooner.
+/// A failure is cached for this multiple of the time that the call took: a peer that never answers costs its network a
+/// small part of its time, and a peer that is just starting is asked again soon.
+const FAILURE_CACHE_FACTOR: u32 = 4;
+/// Minimum time for which a failure is cached.
 const LEAST_REMEMBERED: Duration = Duration::from_millis(500);
-/// Of so many peers it is remembered how they are.
+/// Maximum number of peers whose health is cached.
 const MOST_REMEMBERED: usize = 16_384;
 
 /// Calls lightpeers over gRPC.
@@ -145,7 +145,7 @@ impl LightpeerClient {
         Ok(client.with_deadline(deadline))
     }
 
-    /// Whoever cannot be reached may be gone for good, and another one may get the address.
+    /// A peer that cannot be reached may be gone for good, and another one may get the address.
     fn disconnect(&self, address: &str, error: &CallError) {
         if matches!(error, CallError::Unreachable { .. } | CallError::Deadline { .. }) {
             lock(&self.connections).remove(address);
@@ -163,7 +163,7 @@ impl LightpeerClient {
         let now = Instant::now();
         let lasts = match answer {
             PeerAnswer::Healthy { .. } => self.settings.remembered,
-            _ => (PATIENCE_WITH_FAILURES * (now - asked)).max(LEAST_REMEMBERED),
+            _ => (FAILURE_CACHE_FACTOR * (now - asked)).max(LEAST_REMEMBERED),
         };
         let remembered = Remembered { answer: answer.clone(), until: now + lasts };
         lock(&self.memory).insert(contact, remembered);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn health_is_remembered_unless_it_is_asked_afresh() {
+    async fn health_is_cached_unless_a_fresh_answer_is_requested() {
         let (client, peer) = (client(), Peer::start(PeerSettings::default()).await.expect("a free port"));
         let address = peer.address().to_owned();
         let healthy = PeerAnswer::Healthy { peer: Some(peer.name().to_owned()) };
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_never_answers_is_not_waited_for_each_time() {
+    async fn a_peer_that_never_answers_is_not_waited_for_each_time() {
         let silent = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = silent.local_addr().expect("bound").to_string();
         let client = client();
@@ -238,7 +238,7 @@ mod tests {
         let client = client();
         let start = || async { Peer::start(PeerSettings::default()).await.expect("a free port") };
         let (joiner, contact, dead) = (start().await, start().await, start().await);
-        let nobody = meant(&dead);
+        let unreachable = meant(&dead);
         dead.shutdown().await;
         let join = |joiner: Meant, contact: Meant| {
             client.call(PeerRequest::Join { joiner, contact: Some(contact), network: None })
@@ -247,8 +247,8 @@ mod tests {
             Ok(PeerAnswer::Refused { blames_contact, .. }) => blames_contact,
             other => panic!("{other:?}"),
         };
-        assert!(blamed(join(meant(&joiner), nobody.clone()).await));
-        assert!(!blamed(join(nobody, meant(&contact)).await));
+        assert!(blamed(join(meant(&joiner), unreachable.clone()).await));
+        assert!(!blamed(join(unreachable, meant(&contact)).await));
         let joined = PeerAnswer::Joined { peer: Some(joiner.name().to_owned()) };
         assert_eq!(join(meant(&joiner), meant(&contact)).await, Ok(joined));
     }

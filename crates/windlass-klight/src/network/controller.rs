@@ -1,4 +1,4 @@
-//! The controller: which pods are contacts of a network, and what is said of it.
+//! The controller: which pods are contacts of a network, and the status of the network.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -21,7 +21,7 @@ use super::service::Health;
 ///
 /// The stack of members is kept in the status of the [`LightNetwork`] and nowhere else. In one reconcile at most one pod
 /// joins, and it is recorded before the next one does: a crash repeats that one join at most, which a lightpeer that is a
-/// member already takes for nothing to do. Nobody is ever disconnected.
+/// member already ignores. No peer is ever disconnected.
 pub struct LightNetworks {
     settings: NetworkSettings,
     mistake: Option<Mistake>,
@@ -103,7 +103,7 @@ impl Machine for LightNetworks {
     fn declare(&self, declaration: &mut Declaration) {
         declaration
             .name("klight")
-            // What the controller writes into the status is nothing new to it.
+            // A status that the controller has written itself does not trigger it.
             .parents(watching::<LightNetwork>().when(changed::generation_or_metadata))
             .watch(watching::<Pod>().labels(NETWORK_LABEL), |pod| network_of(pod).into_iter().collect());
         if self.settings.makes_networks {
@@ -176,10 +176,10 @@ impl LightNetworks {
         if more_to_join {
             return waiting(Duration::ZERO, "Joining", message);
         }
-        // Whoever waits for the pod itself need not ask: its change is a trigger.
-        let look_again =
+        // A wait for the pod itself needs no timer: its change is a trigger.
+        let requeue_after =
             if some_failed { self.settings.retry_interval } else { self.settings.check_interval };
-        waiting(look_again, "PodsNotJoined", message)
+        waiting(requeue_after, "PodsNotJoined", message)
     }
 
     fn recorded(&self, cx: &Cx<LightNetwork>) -> Known {

@@ -10,9 +10,9 @@ use super::resource::{Contact, LightNetwork, Waiting};
 use super::round::{Round, is_same};
 use super::service::{Health, Joining};
 
-/// So many pods that fail to join are tried in one reconcile: each may take as long as a call may.
+/// Maximum number of failing pods that are tried in one reconcile: each may take as long as the timeout of a call.
 const MOST_FAILURES: usize = 3;
-/// So many contacts that are well, but that a pod says it cannot reach, are tried for it.
+/// Maximum number of healthy contacts that are tried for a pod that cannot reach them.
 const MOST_CONTACTS: usize = 3;
 
 impl LightNetworks {
@@ -65,28 +65,28 @@ impl LightNetworks {
         joiner: &Contact,
     ) -> Result<Result<Option<String>, String>, Error> {
         let mut problem = String::new();
-        let mut place = 0;
-        while let Some(contact) = round.stack.get(place).cloned() {
+        let mut index = 0;
+        while let Some(contact) = round.stack.get(index).cloned() {
             // A contact that does not say who it is may have been replaced by now.
             if contact.peer.is_none() && !self.is_still_there(cx, &contact).await? {
-                round.stack.remove(place);
+                round.stack.remove(index);
                 continue;
             }
-            let (why, blames_contact) = match self.tell(cx, joiner, Some(&contact)).await? {
+            let (why, blames_contact) = match self.request_join(cx, joiner, Some(&contact)).await? {
                 Joining::Done { peer } => return Ok(Ok(peer)),
                 Joining::Failed { why, blames_contact } => (why, blames_contact),
             };
             let dead = Health::of(cx, &contact, true).await?.problem_of(&contact);
             if let Some(why) = dead {
-                round.stack.remove(place);
+                round.stack.remove(index);
                 lose(cx, round, &contact, why);
             } else if self.has(Mistake::PopsOnAnyFailure) {
-                round.stack.remove(place);
+                round.stack.remove(index);
             } else {
                 // The contact lives, so it stays, and whoever wants to join tries again later.
                 problem = format!("it cannot join through pod {}: {why}", contact.pod);
-                place += 1;
-                if !blames_contact || place == MOST_CONTACTS {
+                index += 1;
+                if !blames_contact || index == MOST_CONTACTS {
                     return Ok(Err(problem));
                 }
             }
@@ -94,17 +94,17 @@ impl LightNetworks {
         if !round.stack.is_empty() {
             return Ok(Err(problem));
         }
-        // Without any contact it is the only one that is known in the network; if it knows what that is, it is told.
+        // Without any contact it is the only known member of the network; a peer of ours is assigned to it.
         if joiner.peer.is_none() {
             return Ok(Ok(None));
         }
-        match self.tell(cx, joiner, None).await? {
+        match self.request_join(cx, joiner, None).await? {
             Joining::Done { peer } => Ok(Ok(peer)),
             Joining::Failed { why, .. } => Ok(Err(format!("it does not begin the network: {why}"))),
         }
     }
 
-    async fn tell(
+    async fn request_join(
         &self,
         cx: &Cx<LightNetwork>,
         joiner: &Contact,

@@ -1,13 +1,13 @@
 //! The controller that joins pods into networks of lightpeers.
 //!
-//! Start with [`LightNetworks`], the machine, and [`LightNetwork`], what it keeps in the API. All that it says to peers
-//! goes through the service [`Lightpeers`]: [`LightpeerClient`] calls real ones, and [`PeerModel`] is the model in the
-//! check, whose worlds are in [`worlds`].
+//! Start with [`LightNetworks`], the machine, and [`LightNetwork`], its state in the API. Every call to a peer goes
+//! through the service [`Lightpeers`]: [`LightpeerClient`] calls real ones, and [`PeerModel`] is the model in the check,
+//! whose worlds are in [`worlds`].
 //!
 //! Pods are known to their network by uid and address. Lightpeers also say what they call themselves, and a join names
 //! whom it means: the controller asks a peer for its name, then asks the API whether the pod still has the address, and
-//! only then tells that very peer to join. However late that arrives, and whoever has the address by then, nobody else
-//! takes it for his own. Lightpeers that do not say their names leave a moment open in which an address can change hands.
+//! only then asks that very peer to join. However late the join arrives, a peer that has got the address meanwhile
+//! refuses it. With lightpeers that do not say their names, there is a short window in which an address can change hands.
 
 mod client;
 mod controller;

@@ -12,7 +12,7 @@ use super::service::{Lightpeers, Meant, PeerAnswer, PeerRequest};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerModel {
     peers: BTreeMap<String, ModelPeer>,
-    /// Whether one was ever told to join itself.
+    /// Whether one was ever asked to join itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     joined_itself: bool,
 }
@@ -22,13 +22,13 @@ struct ModelPeer {
     name: String,
     /// The least name of all that it is connected with, its own among them.
     network: String,
-    /// The network that it was told last.
+    /// The network that it was assigned to last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    told: Option<String>,
+    assigned: Option<String>,
     /// Whether it says that it is not well, and refuses.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     sick: bool,
-    /// Whether it is well and refuses to join anybody all the same.
+    /// Whether it is healthy but refuses to join.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     stubborn: bool,
 }
@@ -88,7 +88,7 @@ impl PeerModel {
             PeerRequest::Health { address, .. } => match self.peers.get(address) {
                 Some(peer) if !peer.sick => PeerAnswer::Healthy { peer: Some(peer.name.clone()) },
                 Some(_) => PeerAnswer::Unhealthy { why: "it does not serve".to_owned() },
-                None => PeerAnswer::Unhealthy { why: "nobody is there".to_owned() },
+                None => PeerAnswer::Unhealthy { why: "no peer is there".to_owned() },
             },
             PeerRequest::Join { joiner, contact, network } => {
                 match self.join(joiner, contact.as_ref(), network) {
@@ -105,7 +105,7 @@ impl PeerModel {
             PeerEvent::Starts { address, peer } => {
                 self.remove(&address);
                 let network = peer.clone();
-                let started = ModelPeer { network, name: peer, told: None, sick: false, stubborn: false };
+                let started = ModelPeer { network, name: peer, assigned: None, sick: false, stubborn: false };
                 self.peers.insert(address, started);
             }
             PeerEvent::Dies { address } => self.remove(&address),
@@ -137,7 +137,9 @@ impl PeerModel {
             None => None,
             Some(contact) => Some(self.meant(contact).ok_or(("its contact cannot be reached", true))?),
         };
-        if other.is_some_and(|other| other.told.is_some() && network.is_some() && other.told != *network) {
+        if other
+            .is_some_and(|other| other.assigned.is_some() && network.is_some() && other.assigned != *network)
+        {
             return Err(("its contact is of another network", false));
         }
         let other = other.map(|other| other.network.clone());
@@ -153,15 +155,15 @@ impl PeerModel {
         Ok(own.name)
     }
 
-    /// A peer is told its network. If it was told another one before, it leaves that, and is another peer from now on.
+    /// Assigns a peer to a network. If it was assigned to another one, it leaves that, and is another peer from now on.
     fn settle_in(&mut self, address: &str, network: &Option<String>) {
         let Some(before) = self.peers.get(address).cloned() else { return };
         let Some(network) = network else { return };
-        if before.told.as_ref().is_some_and(|told| told != network) {
+        if before.assigned.as_ref().is_some_and(|assigned| assigned != network) {
             let peer = format!("{}'", before.name);
             self.happen(PeerEvent::Starts { address: address.to_owned(), peer });
         }
-        self.peers.get_mut(address).into_iter().for_each(|peer| peer.told = Some(network.clone()));
+        self.peers.get_mut(address).into_iter().for_each(|peer| peer.assigned = Some(network.clone()));
     }
 
     /// The peer that is meant, if it is there and serves.
@@ -199,7 +201,7 @@ impl PeerModel {
         self.peers.get(address).filter(|peer| !peer.sick).map(|peer| peer.name.as_str())
     }
 
-    /// Whether one was ever told to join itself.
+    /// Whether one was ever asked to join itself.
     pub fn joined_itself(&self) -> bool {
         self.joined_itself
     }

@@ -12,7 +12,7 @@ const SIGNS: [(char, char); 3] = [('-', '0'), ('_', '1'), ('.', '2')];
 ///
 /// Ids may have upper case and underscores, which names may not. An id that could be a name is the name; another one is
 /// spelt: `x-`, then a `-` before each letter that was upper case, and `-0`, `-1`, `-2` for `-`, `_`, `.`. So two ids
-/// never have one name, and the name tells the id.
+/// never share a name, and the id can be recovered from the name.
 pub fn network_name(id: &str) -> String {
     if is_dns1123_subdomain(id).is_empty() && !id.starts_with(SPELT) {
         return id.to_owned();
@@ -76,14 +76,14 @@ mod tests {
         let mut names = std::collections::BTreeMap::new();
         for number in 0..letters.len().pow(4) {
             let id: String =
-                (0..4).map(|place| letters[number / letters.len().pow(place) % letters.len()]).collect();
+                (0..4).map(|digit| letters[number / letters.len().pow(digit) % letters.len()]).collect();
             assert_eq!(network_id(&network_name(&id)).as_deref(), Some(id.as_str()));
             assert_eq!(names.insert(network_name(&id), id.clone()), None, "{id}");
         }
     }
 
     #[test]
-    fn names_that_spell_nothing_are_nobodys() {
+    fn names_that_spell_no_id_are_rejected() {
         for name in ["x-", "x-a-", "x--9", "x-ray", "x-a"] {
             assert_eq!(network_id(name), None, "{name}");
         }

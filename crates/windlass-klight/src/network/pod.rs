@@ -14,7 +14,7 @@ pub const PORT_ANNOTATION: &str = "klightPort";
 const PORT_NAMES: [&str; 2] = ["klightPort", "klight-port"];
 /// The name of the container.
 const CONTAINER_NAME: &str = "lightpeer";
-/// Where lightpeers listen unless something else is said.
+/// The default port of lightpeers.
 pub const DEFAULT_PORT: u16 = 9081;
 
 /// What a pod with the label is to its network.
@@ -142,8 +142,8 @@ mod tests {
         check_address(named("klight-port"), json!({ "klightPort": "8" }), "10.0.0.1:8");
         check_address(json!([{ "name": "other" }]), json!({ "klightPort": "8" }), "10.0.0.1:8");
         check_unusable(named("http"), json!({}), "no container \"lightpeer\"");
-        for wrong in ["", "0", "65536", "http", "-1"] {
-            check_unusable(lightpeer.clone(), json!({ "klightPort": wrong }), "no port from 1 to 65535");
+        for invalid in ["", "0", "65536", "http", "-1"] {
+            check_unusable(lightpeer.clone(), json!({ "klightPort": invalid }), "no port from 1 to 65535");
         }
     }
 

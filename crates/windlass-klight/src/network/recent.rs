@@ -1,4 +1,4 @@
-//! A few things that are kept, of which the one that was not used for longest goes first.
+//! A small cache that evicts the least recently used entry.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, HashMap};
@@ -14,7 +14,7 @@ pub(super) struct Recent<Key, Thing> {
 }
 
 impl<Key: Clone + Eq + Hash, Thing> Recent<Key, Thing> {
-    /// Room for so many things.
+    /// A cache with room for `most` things.
     pub(super) fn new(most: usize) -> Self {
         Recent { most, uses: 0, things: HashMap::new(), by_use: BTreeMap::new() }
     }
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_used_for_longest_goes_first() {
+    fn evicts_the_least_recently_used() {
         let mut recent = Recent::new(3);
         ["a", "b", "c"].iter().zip(1..).for_each(|(key, thing)| recent.insert((*key).to_owned(), thing));
         assert_eq!(recent.get("a"), Some(&1));

@@ -62,7 +62,7 @@ pub struct Known {
     pub waiting: Vec<Waiting>,
 }
 
-/// A member, as others reach it. An address alone would not do: it is given to another pod one day.
+/// A member, as others reach it. An address alone is not enough: another pod may get it later.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Contact {
@@ -99,7 +99,7 @@ impl LightNetwork {
 }
 
 impl Known {
-    /// So many pods that wait are told of; the rest are counted.
+    /// Maximum number of waiting pods that are listed; the rest are only counted.
     const MOST_WAITING: usize = 10;
 
     /// These members, and the first few of those that wait.

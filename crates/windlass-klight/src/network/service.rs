@@ -1,11 +1,11 @@
-//! What the controller says to lightpeers, and what they answer.
+//! The requests of the controller to lightpeers, and their answers.
 
 use serde::{Deserialize, Serialize};
 use windlass::{Cx, Error, Kind, Service};
 
 use super::resource::Contact;
 
-/// All lightpeers, as one service: what one of them does concerns the others, so a model of them is one too.
+/// All lightpeers, as one service: what one of them does affects the others, so they need one model.
 pub struct Lightpeers;
 
 impl Service for Lightpeers {
@@ -31,10 +31,10 @@ pub enum PeerRequest {
     Join {
         /// Who is to join.
         joiner: Meant,
-        /// Through whom; nobody if it is the first.
+        /// The contact to join through; none if it is the first.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         contact: Option<Meant>,
-        /// The network, as `namespace/id`. A lightpeer of ours that was told another one leaves that for good; others
+        /// The network, as `namespace/id`. A lightpeer of ours that is assigned to another one leaves it for good; others
         /// ignore it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         network: Option<String>,
@@ -51,7 +51,7 @@ pub struct Meant {
     pub peer: Option<String>,
 }
 
-/// What a lightpeer answers, or what is to be said in its stead if it does not.
+/// The answer of a lightpeer, or the failure to get one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "camelCase")]
 pub enum PeerAnswer {
@@ -114,8 +114,8 @@ impl Health {
 
     /// Why this is not the health of a contact that lives; `None` if it lives.
     ///
-    /// A peer that calls itself otherwise is another one: that of a pod that got the address, or one that was started
-    /// anew and knows nothing of its network.
+    /// A peer with another name is another peer: that of a pod that got the address, or one that was restarted and
+    /// knows nothing of its network.
     pub(super) fn problem_of(&self, contact: &Contact) -> Option<String> {
         match self {
             Health::Failing { why } => Some(why.clone()),
@@ -128,7 +128,7 @@ impl Health {
 }
 
 impl Joining {
-    /// Tells a peer to join, or that it is the first.
+    /// Asks a peer to join, or to be the first.
     pub(super) async fn of<P: Kind>(
         cx: &Cx<P>,
         joiner: &Contact,

@@ -1,4 +1,4 @@
-//! The seed's steps, one by one, against a cluster in memory and the model of lightpeers.
+//! The steps of the controller, one by one, against a cluster in memory and the model of lightpeers.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -8,7 +8,9 @@ use kube::CustomResourceExt;
 use serde_json::{Value, json};
 use windlass::local::Local;
 use windlass::model::{Cluster, PatchKind, Request, Verb};
-use windlass::{Ask, Controller, Ended, Kind, ObjectRef, Service, Verdict, from_value, to_value};
+use windlass::{
+    Ask, Controller, Kind, ObjectRef, ReconcileResult, Reconciled, Service, from_value, to_value,
+};
 
 use super::*;
 
@@ -28,7 +30,7 @@ impl Bench {
         let answering = Arc::clone(&peers);
         let local = Local::new(cluster).service(Lightpeers::NAME, move |request| {
             let request: PeerRequest = serde_json::from_value(request).expect("a request");
-            let answer = answering.lock().expect("nobody panics").call(&request);
+            let answer = answering.lock().expect("lock is not poisoned").call(&request);
             Ok(serde_json::to_value(answer).expect("it serializes"))
         });
         Bench { local, peers, controller: Controller::new(LightNetworks::default()) }
@@ -82,20 +84,20 @@ impl Bench {
     }
 
     fn happen(&self, event: PeerEvent) {
-        self.peers.lock().expect("nobody panics").happen(event);
+        self.peers.lock().expect("lock is not poisoned").happen(event);
     }
 
     /// One reconcile, as if a pod had changed.
-    fn reconcile(&mut self, network: &str) -> Ended {
+    fn reconcile(&mut self, network: &str) -> Reconciled {
         let target = ObjectRef::new("default", network);
         self.local.reconcile_watched(&self.controller, &target).expect("the framework goes on")
     }
 
-    /// Reconciles until nobody joins any more.
-    fn settle(&mut self, network: &str) -> Ended {
+    /// Reconciles until no pod joins any more.
+    fn settle(&mut self, network: &str) -> Reconciled {
         loop {
             let ended = self.reconcile(network);
-            if !matches!(&ended.verdict, Verdict::Requeue { after: Duration::ZERO, .. }) {
+            if !matches!(&ended.result, ReconcileResult::Requeue { after: Duration::ZERO, .. }) {
                 return ended;
             }
         }
@@ -113,7 +115,7 @@ impl Bench {
 
     /// Who is connected with whom, as `a+b c`.
     fn networks(&self) -> String {
-        let peers = self.peers.lock().expect("nobody panics");
+        let peers = self.peers.lock().expect("lock is not poisoned");
         let joined =
             |network: std::collections::BTreeSet<&str>| network.into_iter().collect::<Vec<_>>().join("+");
         peers.networks().into_iter().map(joined).collect::<Vec<_>>().join(" ")
@@ -147,7 +149,7 @@ fn the_first_pod_makes_its_network_and_is_pushed() {
     let mut bench = Bench::new();
     bench.pod("a", "My_Net", 1);
     let ended = bench.reconcile("x--my-1-net");
-    assert_eq!(ended.verdict, Verdict::Done { requeue_after: Some(Duration::from_secs(10)) });
+    assert_eq!(ended.result, ReconcileResult::Done { requeue_after: Some(Duration::from_secs(10)) });
     assert_eq!(bench.network("x--my-1-net").spec.network_id, "My_Net");
     assert_eq!(bench.stack("x--my-1-net"), ["a"]);
     assert!(bench.joins().is_empty());
@@ -160,7 +162,7 @@ fn a_new_pod_joins_the_head_and_becomes_it() {
     for (number, name) in ["a", "b", "c"].into_iter().enumerate() {
         bench.pod(name, "blue", number as u8);
     }
-    assert!(matches!(bench.reconcile("blue").verdict, Verdict::Requeue { after: Duration::ZERO, .. }));
+    assert!(matches!(bench.reconcile("blue").result, ReconcileResult::Requeue { after: Duration::ZERO, .. }));
     assert_eq!(bench.stack("blue"), ["a"]);
     assert_eq!(
         bench.condition("blue", "Joined").2,
@@ -202,7 +204,7 @@ fn a_contact_that_is_dead_when_it_is_needed_is_popped_and_the_next_one_tried() {
         Lightpeers::NAME,
         move |request| {
             let request: PeerRequest = serde_json::from_value(request).expect("a request");
-            let mut peers = peers.lock().expect("nobody panics");
+            let mut peers = peers.lock().expect("lock is not poisoned");
             let is_contact = |contact: &Option<Meant>| {
                 contact.as_ref().is_some_and(|contact| contact.peer.as_deref() == Some("c"))
             };
@@ -221,7 +223,7 @@ fn a_contact_that_is_dead_when_it_is_needed_is_popped_and_the_next_one_tried() {
 }
 
 #[test]
-fn with_all_contacts_dead_it_begins_anew() {
+fn with_all_contacts_dead_the_network_starts_over() {
     let mut bench = Bench::new();
     bench.pod("a", "blue", 1);
     bench.settle("blue");
@@ -229,11 +231,11 @@ fn with_all_contacts_dead_it_begins_anew() {
     bench.pod("b", "blue", 2);
     bench.settle("blue");
     assert_eq!(bench.stack("blue"), ["b"]);
-    assert_eq!(bench.condition("blue", "Joined").2, "1 of 2 pods are members; pod a: nobody is there");
+    assert_eq!(bench.condition("blue", "Joined").2, "1 of 2 pods are members; pod a: no peer is there");
 }
 
 #[test]
-fn a_joiner_at_fault_pops_nobody_and_holds_nobody_up() {
+fn a_joiner_at_fault_neither_pops_a_contact_nor_blocks_others() {
     let mut bench = Bench::new();
     bench.pod("a", "blue", 1);
     bench.settle("blue");
@@ -245,8 +247,8 @@ fn a_joiner_at_fault_pops_nobody_and_holds_nobody_up() {
     let ended = bench.settle("blue");
     assert_eq!(bench.stack("blue"), ["d", "a"]);
     assert_eq!(
-        ended.verdict,
-        Verdict::Requeue { after: Duration::from_secs(2), reason: "PodsNotJoined".to_owned() }
+        ended.result,
+        ReconcileResult::Requeue { after: Duration::from_secs(2), reason: "PodsNotJoined".to_owned() }
     );
     let (status, reason, message) = bench.condition("blue", "Joined");
     assert_eq!((status.as_str(), reason.as_str()), ("False", "PodsNotJoined"));
@@ -286,7 +288,7 @@ fn a_member_that_is_well_again_joins_again() {
 }
 
 #[test]
-fn an_address_that_another_pod_has_got_connects_nobody() {
+fn a_reused_address_does_not_connect_networks() {
     let mut bench = Bench::new();
     bench.pod("a", "blue", 1);
     bench.settle("blue");
@@ -300,7 +302,7 @@ fn an_address_that_another_pod_has_got_connects_nobody() {
 }
 
 #[test]
-fn a_peer_that_was_started_anew_joins_again() {
+fn a_restarted_peer_joins_again() {
     let mut bench = Bench::new();
     bench.pod("a", "blue", 1);
     bench.pod("b", "blue", 2);
@@ -377,11 +379,14 @@ fn pods_that_cannot_be_called_are_named_once() {
 #[test]
 fn an_object_with_a_name_of_its_own_is_refused() {
     let mut bench = Bench::new();
-    let wrong = LightNetwork::new("other", LightNetworkSpec { network_id: "blue".to_owned() });
+    let misnamed = LightNetwork::new("other", LightNetworkSpec { network_id: "blue".to_owned() });
     let create = Request::new(Verb::Create, LightNetwork::kind_info().resource);
-    bench.request(create.with_body(to_value(&wrong).expect("it serializes")));
+    bench.request(create.with_body(to_value(&misnamed).expect("it serializes")));
     let ended = bench.reconcile("other");
-    assert!(matches!(&ended.verdict, Verdict::Terminal { reason, .. } if reason == "WrongName"), "{ended:?}");
+    assert!(
+        matches!(&ended.result, ReconcileResult::Terminal { reason, .. } if reason == "WrongName"),
+        "{ended:?}"
+    );
 }
 
 #[test]
@@ -390,7 +395,7 @@ fn a_network_without_pods_is_left_in_peace() {
     bench.pod("a", "blue", 1);
     bench.settle("blue");
     bench.delete_pod("a");
-    assert_eq!(bench.settle("blue").verdict, Verdict::Done { requeue_after: None });
+    assert_eq!(bench.settle("blue").result, ReconcileResult::Done { requeue_after: None });
     let known = bench.network("blue").status.expect("a status").known;
     assert_eq!(known, Known::default());
 }

@@ -20,9 +20,9 @@ pub enum BlockKind {
     Client,
 }
 
-/// When a block was made, by the clock of whoever made it.
+/// When a block was made, by the clock of the peer that made it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Moment {
+pub struct BlockTime {
     /// Seconds since 1970.
     pub seconds: i64,
     /// And nanoseconds.
@@ -39,7 +39,7 @@ pub struct Block {
     /// What it is for.
     pub kind: BlockKind,
     /// When it was made.
-    pub made: Moment,
+    pub made: BlockTime,
     /// What it holds.
     pub payload: Vec<u8>,
 }
@@ -56,8 +56,8 @@ pub struct MemberRecord {
 }
 
 impl Block {
-    /// A new block, with an identifier that nobody else gives out: `nonce` is random.
-    pub fn new(previous: &str, kind: BlockKind, made: Moment, payload: Vec<u8>, nonce: u64) -> Block {
+    /// A new block with a unique identifier: `nonce` is random.
+    pub fn new(previous: &str, kind: BlockKind, made: BlockTime, payload: Vec<u8>, nonce: u64) -> Block {
         let mut block = Block { id: String::new(), previous: previous.to_owned(), kind, made, payload };
         let nonce = format!("{nonce:016x}");
         block.id = format!("{nonce}-{}", block.digest(&nonce));
@@ -81,7 +81,7 @@ impl Block {
             Err(_) => return Err(format!("a block of the unknown type {}", block.r#type)),
         };
         let time = block.last_updated.unwrap_or_default();
-        let made = Moment { seconds: time.seconds, nanos: time.nanos };
+        let made = BlockTime { seconds: time.seconds, nanos: time.nanos };
         let read = Block { id: block.id, previous: block.prev_id, kind, made, payload: block.payload };
         read.check().map(|()| read)
     }
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     fn block() -> Block {
-        Block::new("", BlockKind::Client, Moment { seconds: 1, nanos: 2 }, b"hello".to_vec(), 3)
+        Block::new("", BlockKind::Client, BlockTime { seconds: 1, nanos: 2 }, b"hello".to_vec(), 3)
     }
 
     #[track_caller]

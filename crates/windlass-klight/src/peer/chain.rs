@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use ring::digest::{SHA256, digest};
 
-use super::block::{Block, MemberRecord, Moment};
+use super::block::{Block, BlockTime, MemberRecord};
 
-/// How many earlier states are remembered, to tell a peer that is behind from one that has something new.
+/// How many earlier digests are remembered, to distinguish a peer that is behind from one that has new blocks.
 const REMEMBERED: usize = 4096;
 
 /// The digest of a chain without blocks.
@@ -40,7 +40,7 @@ impl Default for ChainLimits {
 /// Why blocks are not taken. Nothing has changed then.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// The block before one of them is known to nobody here.
+    /// The block before one of them is not known here.
     #[error("block {id} stands after block {previous}, which is not known here")]
     Unlinked {
         /// The block.
@@ -72,11 +72,11 @@ pub enum Refusal {
     },
 }
 
-/// The place of a block in the order.
+/// The position of a block in the order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Position {
     height: u64,
-    made: Moment,
+    made: BlockTime,
     id: String,
 }
 

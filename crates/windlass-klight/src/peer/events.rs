@@ -1,33 +1,33 @@
-//! What happens to a peer, for those who watch it: counters, and events as they happen.
+//! Counters and events of a peer, for monitoring.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Serialize;
 use tokio::sync::broadcast;
 
-/// Events that wait for a slow reader; what is older is lost to it, and it is told how many.
+/// Number of events buffered for a slow reader. Older ones are dropped, and the reader learns how many.
 const WAITING: usize = 1024;
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
-    /// This peer was told to join, and is now a member of the network of a contact.
+    /// This peer was asked to join, and is now a member of the network of a contact.
     Joined {
         /// The contact.
         contact: String,
         /// It was one already, and nothing was done.
         repeated: bool,
     },
-    /// This peer was told to join, and could not.
+    /// This peer was asked to join, and could not.
     JoinFailed {
         /// The contact.
         contact: String,
         /// Why.
         reason: String,
     },
-    /// This peer is told for the first time which network it is in.
-    NetworkTold {
+    /// This peer is assigned to a network for the first time.
+    NetworkAssigned {
         /// The network.
         network: String,
     },
@@ -39,7 +39,7 @@ pub enum Event {
         to: String,
         /// How many blocks of clients it had there.
         blocks: usize,
-        /// No other live member is known there, so nobody else may have the blocks.
+        /// No other live member is known there, so this peer may have been the only one with the blocks.
         alone: bool,
         /// The file that has the blocks, if they are on the disk.
         kept: Option<String>,
@@ -75,11 +75,11 @@ pub enum Event {
 /// How often things happened since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
-    /// It was told to join.
+    /// It was asked to join.
     pub joins_asked: u64,
     /// It joined.
     pub joins_done: u64,
-    /// It was told to join where it is a member already.
+    /// It was asked to join a network of which it is a member already.
     pub joins_repeated: u64,
     /// It could not join.
     pub joins_failed: u64,
@@ -137,7 +137,7 @@ impl Tally {
     }
 }
 
-/// Counts and tells what happens.
+/// Counts, logs and publishes what happens.
 #[derive(Debug)]
 pub(super) struct Witness {
     pub(super) tally: Tally,
@@ -153,7 +153,7 @@ impl Witness {
         self.listeners.subscribe()
     }
 
-    pub(super) fn tell(&self, event: Event) {
+    pub(super) fn publish(&self, event: Event) {
         match &event {
             Event::Joined { contact, repeated: false } => {
                 count(&self.tally.joins_done);
@@ -161,13 +161,13 @@ impl Witness {
             }
             Event::Joined { contact, repeated: true } => {
                 count(&self.tally.joins_repeated);
-                tracing::info!("told to join the network of {contact} again");
+                tracing::info!("already a member of the network of {contact}");
             }
             Event::JoinFailed { contact, reason } => {
                 count(&self.tally.joins_failed);
                 tracing::warn!("cannot join the network of {contact}: {reason}");
             }
-            Event::NetworkTold { network } => tracing::info!("this peer is in the network {network}"),
+            Event::NetworkAssigned { network } => tracing::info!("this peer is in the network {network}"),
             Event::Left { network, to, blocks, alone, kept } => {
                 count(&self.tally.networks_left);
                 tracing::info!("left the network {network} for {to}");
@@ -186,11 +186,11 @@ impl Witness {
                 tracing::info!("{blocks} blocks that were missing came from {from}")
             }
         }
-        // Nobody has to listen.
+        // It is fine if there are no listeners.
         let _ = self.listeners.send(event);
     }
 
-    /// What nobody else may have is not left behind in silence.
+    /// Warns about blocks that no other peer may have.
     fn warn_of_blocks(&self, blocks: usize, alone: bool, kept: Option<&str>) {
         match kept {
             Some(file) if alone => tracing::warn!(

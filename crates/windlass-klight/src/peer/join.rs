@@ -19,7 +19,7 @@ const LONGEST_NAME: usize = 512;
 #[derive(Debug, thiserror::Error)]
 pub enum JoinError {
     /// The contact's address cannot be one.
-    #[error("the contact's address is wrong: {0}")]
+    #[error("the contact's address is invalid: {0}")]
     Address(String),
     /// The contact is the peer itself.
     #[error("a peer cannot join itself: {0} is its own address; give it the address of another member")]
@@ -196,7 +196,7 @@ impl Node {
         }
     }
 
-    /// Records a peer as a member, unless it is one, tells the others, and returns the whole chain.
+    /// Records a peer as a member, unless it is one, notifies the others, and returns the whole chain.
     pub(super) async fn welcome(
         self: &Arc<Node>,
         peer: Option<PeerInfo>,

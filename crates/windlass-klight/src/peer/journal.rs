@@ -1,7 +1,7 @@
 //! Blocks on the disk: a file that is only appended to, and a thread that syncs it.
 //!
 //! After a first line each record is a length, a checksum and a block as it goes over the wire. What a crash has left
-//! half written at the end was acknowledged to nobody, and is cut off. Damage before the end is not repaired here: the
+//! half written at the end was never acknowledged, and is cut off. Damage before the end is not repaired here: the
 //! other peers have the blocks.
 
 use std::fs::{File, OpenOptions};
@@ -20,7 +20,7 @@ use super::block::Block;
 use crate::wire::messages::Lightblock;
 
 const FIRST_LINE: &[u8] = b"windlass lightpeer chain 1\n";
-/// So much of the identifier of a network stands in the name of a file.
+/// Maximum number of characters of a network identifier in a file name.
 const MOST_OF_NETWORK: usize = 128;
 const CHECKSUM_BYTES: usize = 8;
 const HEAD_BYTES: usize = 4 + CHECKSUM_BYTES;
@@ -60,7 +60,7 @@ pub enum JournalError {
     },
     /// An earlier write has failed, and nothing was written since.
     #[error(
-        "the blocks cannot be kept on the disk any more, since a write has failed; mend the disk and start again"
+        "the blocks cannot be kept on the disk any more, since a write has failed; repair the disk and restart"
     )]
     Broken,
 }
@@ -176,7 +176,7 @@ impl Journal {
 
 impl Drop for Journal {
     fn drop(&mut self) {
-        // The writer ends when nobody can ask it any more; then the file is free for the next.
+        // The writer ends when the channel is closed; then the file can be opened again.
         drop(self.requests.take());
         if let Some(writer) = self.writer.take() {
             let _ = writer.join();
@@ -265,11 +265,11 @@ fn skip_record(bytes: &[u8], offset: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::block::{BlockKind, Moment};
+    use super::super::block::{BlockKind, BlockTime};
     use super::*;
 
     fn block(number: u64) -> Arc<Block> {
-        Arc::new(Block::new("", BlockKind::Client, Moment::default(), vec![b'x'; 10], number))
+        Arc::new(Block::new("", BlockKind::Client, BlockTime::default(), vec![b'x'; 10], number))
     }
 
     /// A journal with three blocks, closed again.

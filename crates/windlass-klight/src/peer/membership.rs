@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// What a peer was told last, and what it became by that.
+/// The network that a peer is assigned to, and its incarnation in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Membership {
-    /// The network that it was told, if any.
+    /// The network that it is assigned to, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) network: Option<String>,
     /// Different each time that it has left a network; empty before the first time.
@@ -51,7 +51,7 @@ pub(super) fn file(folder: &Path) -> PathBuf {
     folder.join("membership")
 }
 
-/// Whether two sides may share blocks: they must not speak of different networks. Whoever speaks of none shares with all.
+/// Whether two sides may share blocks: they must not be of different networks. A peer without a network shares with all.
 pub(super) fn agree(one: Option<&str>, other: Option<&str>) -> bool {
     one.is_none() || other.is_none() || one == other
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use ring::rand::{SecureRandom, SystemRandom};
 use tokio::sync::Notify;
 
-use super::block::{Block, BlockKind, MemberRecord, Moment};
+use super::block::{Block, BlockKind, BlockTime, MemberRecord};
 use super::chain::{Chain, Refusal};
 use super::events::{Event, Witness};
 use super::journal::{Journal, JournalError};
@@ -86,15 +86,15 @@ impl Node {
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("nobody panics while holding the state")
+        self.state.lock().expect("lock is not poisoned")
     }
 
-    /// The network that this peer was told.
+    /// The network that this peer is assigned to.
     pub(super) fn network(&self) -> Option<String> {
         self.state().membership.network.clone()
     }
 
-    /// Is in this network from now on, unless it was told another.
+    /// Assigns this peer to a network, unless it is assigned to another one.
     pub(super) fn take_network(&self, said: &str) -> Result<(), KeepError> {
         let mut state = self.state();
         state.check(Some(said))?;
@@ -113,7 +113,7 @@ impl Node {
     }
 
     /// Adds the blocks that `make` makes for the chain as it is, and waits until they are on the disk. Returns those
-    /// that were new. Whoever takes blocks of a network is in that network: `said` is the one that they are of.
+    /// that were new. A peer that takes blocks of a network is in that network: `said` is the network of the blocks.
     pub(super) async fn keep(
         &self,
         said: Option<&str>,
@@ -178,7 +178,7 @@ impl Node {
 
     /// A client of another peer, on the connection that there is already.
     pub(super) fn client(&self, address: &str, deadline: Duration) -> Result<Client, CallError> {
-        let mut clients = self.clients.lock().expect("nobody panics while holding the clients");
+        let mut clients = self.clients.lock().expect("lock is not poisoned");
         if let Some(client) = clients.get(address) {
             return Ok(client.with_deadline(deadline));
         }
@@ -190,7 +190,7 @@ impl Node {
     /// Another peer has shown that it is alive.
     pub(super) fn answered(&self, address: &str) {
         if self.state().roster.answered(address) {
-            self.witness.tell(Event::PeerReturned { address: address.to_owned() });
+            self.witness.publish(Event::PeerReturned { address: address.to_owned() });
         }
     }
 
@@ -199,22 +199,22 @@ impl Node {
         let dropped = self.state().roster.failed(address);
         if dropped {
             self.forget_connection(address);
-            self.witness.tell(Event::PeerDropped { address: address.to_owned(), reason });
+            self.witness.publish(Event::PeerDropped { address: address.to_owned(), reason });
         }
     }
 
     /// A check shows that another peer is not a member any more. That needs no second look.
     pub(super) fn gone(&self, address: &str, reason: String) {
         if self.state().roster.gone(address) {
-            self.witness.tell(Event::PeerDropped { address: address.to_owned(), reason });
+            self.witness.publish(Event::PeerDropped { address: address.to_owned(), reason });
         }
     }
 
     pub(super) fn forget_connection(&self, address: &str) {
-        self.clients.lock().expect("nobody panics while holding the clients").remove(address);
+        self.clients.lock().expect("lock is not poisoned").remove(address);
     }
 
-    /// The first network that it is told is its network.
+    /// The first network that a call names is the network of this peer.
     fn remember(&self, state: &mut State, said: Option<&str>) {
         let Some(said) = said.filter(|_| state.membership.network.is_none()) else { return };
         state.membership.network = Some(said.to_owned());
@@ -223,14 +223,14 @@ impl Node {
         {
             tracing::warn!("cannot keep in {} that the network is {said}: {error}", folder.display());
         }
-        self.witness.tell(Event::NetworkTold { network: said.to_owned() });
+        self.witness.publish(Event::NetworkAssigned { network: said.to_owned() });
     }
 
     fn learn_members(&self, state: &mut State, new: &[Arc<Block>]) {
         let members = new.iter().filter_map(|block| block.member());
         for member in members.filter(|member| member.address != self.own.address) {
             if state.roster.learn(&member.address, &member.name) {
-                self.witness.tell(Event::MemberLearned { address: member.address, name: member.name });
+                self.witness.publish(Event::MemberLearned { address: member.address, name: member.name });
                 self.wake.notify_one();
             }
         }
@@ -259,11 +259,11 @@ impl Contact {
     }
 }
 
-fn now() -> Moment {
+fn now() -> BlockTime {
     // A clock before 1970 is wrong whatever it says; the order does not need it.
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
-    Moment { seconds, nanos: i32::try_from(since.subsec_nanos()).unwrap_or(0) }
+    BlockTime { seconds, nanos: i32::try_from(since.subsec_nanos()).unwrap_or(0) }
 }
 
 pub(super) fn random() -> u64 {

@@ -1,4 +1,4 @@
-//! Who is thought to be alive, from how checks end; rounds are its only time.
+//! Which peers are thought to be alive, from the results of checks. Time is counted in rounds only.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,7 +44,7 @@ impl Roster {
         Roster { failures_until_dropped, entries: BTreeMap::new() }
     }
 
-    /// Takes in a peer, which counts as live until it fails. Returns whether it is news.
+    /// Takes in a peer, which counts as live until it fails. Returns whether it is new.
     pub(super) fn learn(&mut self, address: &str, name: &str) -> bool {
         let fresh = || Entry {
             names: BTreeSet::new(),
@@ -54,12 +54,12 @@ impl Roster {
             rounds_to_wait: 0,
         };
         let entry = self.entries.entry(address.to_owned()).or_insert_with(fresh);
-        let news = entry.names.insert(name.to_owned());
-        if news {
-            // Another peer has the address now: what was said of the old one does not hold for it.
+        let is_new = entry.names.insert(name.to_owned());
+        if is_new {
+            // Another peer has the address now: the standing of the old one does not apply to it.
             *entry = Entry { names: std::mem::take(&mut entry.names), ..fresh() };
         }
-        news
+        is_new
     }
 
     /// Whom to check in this round.
@@ -105,7 +105,7 @@ impl Roster {
         self.failed(address)
     }
 
-    /// Something other than a check has failed: nobody waits for this peer until the next check.
+    /// Something other than a check has failed: no call waits for this peer until the next check.
     pub(super) fn suspect(&mut self, address: &str) {
         if let Some(entry) = self.entries.get_mut(address)
             && entry.standing == Standing::Live
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn another_peer_at_the_same_address_starts_afresh() {
+    fn another_peer_at_the_same_address_starts_as_live() {
         let mut roster = roster();
         assert_eq!((0..3).filter(|_| roster.failed("a:1")).count(), 1);
         assert!(!roster.learn("a:1", "a"), "it is known already");

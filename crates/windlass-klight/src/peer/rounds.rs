@@ -50,8 +50,8 @@ enum Checked {
 }
 
 impl Node {
-    /// Checks all that are due. Failures count only in rounds that are on time: news makes further ones, and many news
-    /// in a row shall not drop anybody.
+    /// Checks all that are due. Failures count only in rounds that are on time: a new member starts an extra round, and
+    /// many new members in a row must not drop a peer.
     async fn round(&self, on_time: bool) {
         let due = if on_time { self.state().roster.due() } else { self.counted() };
         let mut checks =
@@ -104,7 +104,7 @@ impl Node {
         }
     }
 
-    /// A peer that was told no network is in that of the members that it knows.
+    /// A peer without a network adopts that of the members that it knows.
     fn follow(&self, identity: &Identity) {
         if let Some(network) = identity.network.as_deref().filter(|network| check_network(network).is_ok())
             && let Err(error) = self.take_network(network)
@@ -132,7 +132,7 @@ impl Node {
             match self.pull(&contact, identity.network).await {
                 Ok(pulled) if pulled.new == 0 => {}
                 Ok(pulled) => {
-                    self.witness.tell(Event::CaughtUp { from: contact.address, blocks: pulled.new });
+                    self.witness.publish(Event::CaughtUp { from: contact.address, blocks: pulled.new });
                 }
                 Err(error) => tracing::warn!("cannot compare blocks with {}: {error}", contact.address),
             }
@@ -140,8 +140,7 @@ impl Node {
     }
 
     /// Whether to exchange chains: the other has something else than this peer has now or had a while ago; or it has
-    /// nothing at all, and so knows nobody whom it could ask; or this peer is not recorded, as after a start with another
-    /// address.
+    /// nothing at all, and so knows no peer to ask; or this peer is not recorded, as after a start with another address.
     fn needs_exchange(&self, theirs: &Identity) -> bool {
         let has_been = self.state().chain.has_been(&theirs.chain);
         !has_been || theirs.chain == EMPTY || !self.is_recorded()

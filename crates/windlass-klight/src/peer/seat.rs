@@ -1,4 +1,4 @@
-//! The place that a peer has at its address, and who sits there: one node per network that it was in, one at a time.
+//! What answers at the address of a peer: one node per network that it was in, one at a time.
 //!
 //! Blocks, members and the journal belong to a node. Whatever was under way when a peer leaves a network goes on with the
 //! node of that network, and can neither bring its blocks into the next network nor take blocks out of that.
@@ -18,7 +18,7 @@ use super::node::{KeepError, Node, random};
 use super::settings::PeerSettings;
 use crate::wire::{JoinAbout, check_network};
 
-/// Who sits at the address of a peer.
+/// The node that answers at the address of a peer.
 #[derive(Debug)]
 pub(super) struct Seat {
     pub(super) settings: Arc<PeerSettings>,
@@ -28,7 +28,7 @@ pub(super) struct Seat {
     /// The name without an incarnation.
     given_name: String,
     current: watch::Sender<Arc<Node>>,
-    /// Joins that speak of a network come one after the other, as each may change who sits here.
+    /// Joins that speak of a network come one after the other, as each may replace the node.
     joining: Mutex<()>,
 }
 
@@ -50,12 +50,12 @@ impl Seat {
         Seat { settings, witness, stopping, given_name, current, joining: Mutex::default() }
     }
 
-    /// Who sits here now.
+    /// The current node.
     pub(super) fn node(&self) -> Arc<Node> {
         self.current.borrow().clone()
     }
 
-    /// Who sits here, from now on.
+    /// The current node, and each one that replaces it.
     pub(super) fn nodes(&self) -> watch::Receiver<Arc<Node>> {
         self.current.subscribe()
     }
@@ -69,13 +69,13 @@ impl Seat {
         if contact.is_empty()
             && let Some(network) = &about.network
         {
-            // Nobody is joined: this only says where it is, and does not count as a join.
+            // There is no peer to join: this only assigns the network, and does not count as a join.
             return self.enter(network).await;
         }
         count(&self.witness.tally.joins_asked);
         let outcome = self.try_join(contact, about).await;
         let contact = contact.to_owned();
-        self.witness.tell(match &outcome {
+        self.witness.publish(match &outcome {
             Ok(joined) => Event::Joined { contact, repeated: !joined },
             Err(error) => Event::JoinFailed { contact, reason: error.to_string() },
         });
@@ -91,7 +91,7 @@ impl Seat {
         let _one_at_a_time = self.joining.lock().await;
         let node = self.node();
         if !agree(node.network().as_deref(), Some(network)) {
-            // Whoever cannot be joined is no reason to leave.
+            // A contact that cannot be joined is no reason to leave.
             node.check_contact(contact, network).await?;
             self.leave(&node, network)?;
         }
@@ -110,7 +110,7 @@ impl Seat {
         }
     }
 
-    /// Leaves the network of a node for another: from now on a new node sits here, under another name, with nothing.
+    /// Leaves the network of a node for another: from now on a new node answers here, under another name, with an empty chain.
     fn leave(&self, old: &Node, network: &str) -> Result<(), JoinError> {
         old.close();
         let incarnation = format!("{:016x}", random());
@@ -128,7 +128,7 @@ impl Seat {
                 return Err(JoinError::Keep(KeepError::Journal(error)));
             }
         };
-        self.tell_left(old, network, blocks, kept);
+        self.publish_left(old, network, blocks, kept);
         let own = MemberRecord { address: old.own.address.clone(), name: membership.name(&self.given_name) };
         let chain = Chain::new(self.settings.limits);
         let node = Node::new(self.settings.clone(), self.witness.clone(), own, membership, chain, journal);
@@ -136,10 +136,10 @@ impl Seat {
         Ok(())
     }
 
-    fn tell_left(&self, old: &Node, network: &str, blocks: usize, kept: Option<PathBuf>) {
+    fn publish_left(&self, old: &Node, network: &str, blocks: usize, kept: Option<PathBuf>) {
         let others = old.state().roster.counted();
         let alone = !others.iter().any(|(_, live)| *live);
-        self.witness.tell(Event::Left {
+        self.witness.publish(Event::Left {
             network: old.network().unwrap_or_default(),
             to: network.to_owned(),
             blocks,
@@ -167,7 +167,7 @@ fn replace_journal(
         Ok(journal) if keep => Ok((journal, Some(aside))),
         Ok(journal) => {
             if let Err(error) = std::fs::remove_file(&aside) {
-                tracing::warn!("cannot delete {}, which nobody needs any more: {error}", aside.display());
+                tracing::warn!("cannot delete {}, which is no longer needed: {error}", aside.display());
             }
             Ok((journal, None))
         }

@@ -33,7 +33,7 @@ pub(super) struct Service {
 }
 
 impl Service {
-    /// Who is to answer. Refuses what is meant for a peer that had this address before, or for this one before it left a
+    /// The node that is to answer. Refuses what is meant for a peer that had this address before, or for this one before it left a
     /// network.
     fn meant<Message>(&self, request: &Request<Message>) -> Result<Arc<Node>, Status> {
         let node = self.seat.node();
@@ -57,7 +57,7 @@ impl Lightpeer for Service {
         let about = JoinAbout { network, contact_name, own_name: None };
         let contact = request.into_inner().address;
         let seat = self.seat.clone();
-        // Whoever asked may be gone before it is done; half a join helps nobody.
+        // The caller may be gone before it is done; a join must not stop halfway.
         let joined = finish(async move {
             let joined = seat.join(&contact, &about).await.map_err(|error| join_status(&error))?;
             let what = if joined { "joined" } else { "already a member of" };
@@ -111,8 +111,8 @@ impl Lightpeer for Service {
         let network = network(request.metadata())?;
         let refuse = |problem| Status::invalid_argument(format!("this is {problem}"));
         let block = Block::from_wire(request.into_inner()).map_err(refuse)?;
-        let news = node.hear(block, network.as_deref()).await.map_err(|error| keep_status(&error))?;
-        let response = if news { "added" } else { "known" };
+        let is_new = node.hear(block, network.as_deref()).await.map_err(|error| keep_status(&error))?;
+        let response = if is_new { "added" } else { "known" };
         Ok(Response::new(NewBlockResponse { response: response.to_owned() }))
     }
 }
@@ -175,7 +175,7 @@ fn health(serving: bool) -> HealthCheckResponse {
     HealthCheckResponse { status: status.into() }
 }
 
-/// Runs to the end, also when nobody waits for it any more.
+/// Runs to the end, even if the caller no longer waits for it.
 async fn finish<Output: Send + 'static>(
     work: impl Future<Output = Result<Output, Status>> + Send + 'static,
 ) -> Result<Output, Status> {

@@ -1,4 +1,4 @@
-//! What a peer can be told when it starts.
+//! Settings of a peer.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -20,8 +20,8 @@ pub struct PeerSettings {
     /// What it is called. No other peer that gets its address later may be called the same; one that returns with nothing
     /// is recognised by it. Without it, a random name, kept in the data folder if there is one.
     pub name: Option<String>,
-    /// The network that it is in. Without it, the one that it is told by a join, or by whoever joins through it. What it
-    /// was told last is kept in the data folder, if there is one, and holds instead.
+    /// The network that it is in. Default: the one that the first join names, or a peer that joins through it. The latest
+    /// assignment is kept in the data folder, if there is one, and overrides this setting.
     pub network: Option<String>,
     /// Where blocks are kept; without it they are in memory only.
     pub data: Option<PathBuf>,
@@ -29,9 +29,9 @@ pub struct PeerSettings {
     pub check_interval: Duration,
     /// After how many failed checks in a row another peer is dropped.
     pub failures_until_dropped: u32,
-    /// How long one call to another peer may take.
+    /// Timeout of one call to another peer.
     pub call_deadline: Duration,
-    /// How long it may take to get a whole chain.
+    /// Timeout of fetching a whole chain.
     pub chain_deadline: Duration,
     /// How much it holds.
     pub limits: ChainLimits,

@@ -62,7 +62,7 @@ impl Node {
     }
 
     /// Gives a block to all peers that are counted. Waits for all that are live; for those in doubt only as long as
-    /// nobody has taken it.
+    /// no peer has taken it.
     pub(super) async fn spread(&self, block: &Arc<Block>) -> Spread {
         let counted = self.state().roster.counted();
         let mut awaited = counted.iter().filter(|(_, live)| *live).count();
@@ -84,7 +84,7 @@ impl Node {
                     self.gone(&address, error.to_string());
                 }
                 Err(error) => {
-                    // Only checks count towards dropping it, but nobody waits for it until then.
+                    // Only checks count towards dropping it, but no call waits for it until then.
                     self.state().roster.suspect(&address);
                     spread.problems.push(error.to_string());
                 }
@@ -113,7 +113,7 @@ impl Node {
         Ok(())
     }
 
-    /// Takes a block that another peer tells of. Returns whether it was news.
+    /// Takes a block that another peer announces. Returns whether it was new.
     pub(super) async fn hear(&self, block: Block, network: Option<&str>) -> Result<bool, KeepError> {
         Ok(!self.keep(network, |_| vec![block]).await?.is_empty())
     }

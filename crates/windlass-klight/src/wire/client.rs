@@ -20,7 +20,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 /// How a client calls.
 #[derive(Clone, Debug)]
 pub struct ClientSettings {
-    /// How long a whole call may take, with all of its answer.
+    /// Timeout of a whole call, with all of its answer. Default: 10 seconds.
     pub deadline: Duration,
     /// Use TLS, and trust what these authorities (PEM) have signed.
     pub authority: Option<Vec<u8>>,
@@ -42,7 +42,7 @@ impl Default for ClientSettings {
 }
 
 impl ClientSettings {
-    /// Says whether anybody can be called so.
+    /// Checks that a peer can be called with these settings.
     ///
     /// # Errors
     /// When the authority has no certificates.
@@ -68,15 +68,15 @@ pub struct Joined {
     pub result: String,
     /// What it is called now, if it is one of ours: a peer that has changed networks has another name.
     pub name: Option<String>,
-    /// The network that it is in now, if it was told one.
+    /// The network that it is in now, if it is assigned to one.
     pub network: Option<String>,
 }
 
 /// What a join is about, beside the address of the contact. Lightpeers that are not ours ignore all of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JoinAbout {
-    /// The network. A peer that was told another one before leaves that for good, and its blocks with it; a contact that
-    /// was told another one refuses.
+    /// The network. A peer that is assigned to another one leaves it for good, blocks included; a contact that is
+    /// assigned to another one refuses.
     pub network: Option<String>,
     /// Only the peer of this name is to join; without it, whoever is at the address.
     pub own_name: Option<String>,
@@ -134,7 +134,7 @@ impl Client {
         self.identify().await.map(|(health, _)| health)
     }
 
-    /// Tells the peer to join the network of a contact. Doing it again does nothing more.
+    /// Asks the peer to join the network of a contact. Repeating the call does nothing more.
     ///
     /// # Errors
     /// See [`CallError::blames_contact`] for whose fault it is.
@@ -161,10 +161,10 @@ impl Client {
         self.join_network(contact, &about).await
     }
 
-    /// Tells the peer to join the network of a contact, and says what that is about.
+    /// Asks the peer to join the network of a contact, with the names and the network that are meant.
     ///
     /// # Errors
-    /// [`CallError::OtherNetwork`] if the contact is a member of another network than the one that is said.
+    /// [`CallError::OtherNetwork`] if the contact is a member of another network than the one that is named.
     pub async fn join_network(&self, contact: &str, about: &JoinAbout) -> Result<Joined, CallError> {
         if let Some(network) = &about.network {
             let refuse = |problem| CallError::Network { network: network.clone(), problem };
@@ -182,8 +182,8 @@ impl Client {
         Ok(Joined { result: answer.into_inner().result, name, network })
     }
 
-    /// Tells the peer that it is in this network, with no contact: it is the first there, or one that was found already.
-    /// It leaves the network that it was told before, if that was another. Lightpeers that are not ours refuse.
+    /// Assigns the peer to this network, with no contact: it is the first there, or one that was found already. It leaves
+    /// its previous network, if that was another one. Lightpeers that are not ours refuse.
     ///
     /// # Errors
     /// See [`Client::join`].
@@ -230,7 +230,7 @@ impl Client {
         .await
     }
 
-    /// Tells the peer of a block.
+    /// Announces a block to the peer.
     pub(crate) async fn notify(&self, block: Lightblock, hints: &Hints) -> Result<(), CallError> {
         let mut request = Request::new(block);
         hints.write(request.metadata_mut());

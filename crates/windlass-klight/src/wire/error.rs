@@ -1,4 +1,4 @@
-//! How a call to a peer can fail, in the ways that callers tell apart.
+//! How a call to a peer can fail, in the ways that callers distinguish.
 
 use std::error::Error;
 use std::time::Duration;
@@ -36,7 +36,7 @@ pub enum CallError {
         /// What is wrong with it.
         problem: String,
     },
-    /// Nobody could be reached there, or the connection broke.
+    /// No peer could be reached there, or the connection broke.
     #[error("cannot reach the peer at {address}: {problem}")]
     Unreachable {
         /// Who was called.
@@ -62,8 +62,8 @@ pub enum CallError {
         /// What the peer says.
         message: String,
     },
-    /// The peer that was asked to let another in is of another network; or a peer that was told to join says so of its
-    /// contact. Both are well.
+    /// The peer that was asked to let another in is of another network; or a peer that was asked to join says so of its
+    /// contact. Both are healthy.
     #[error("the peer at {address} answers: {message}")]
     OtherNetwork {
         /// Who was called.
@@ -84,8 +84,8 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// Whether a peer that was told to join says that its contact was at fault: out of reach, silent, or not making
-    /// sense. The peer that was told is well. A contact of another network is not at fault: see
+    /// Whether a peer that was asked to join says that its contact was at fault: unreachable, silent, or sending invalid
+    /// data. The peer that was asked is healthy. A contact of another network is not at fault: see
     /// [`CallError::OtherNetwork`].
     pub fn blames_contact(&self) -> bool {
         matches!(self, CallError::Refused { code: Code::FailedPrecondition, .. })

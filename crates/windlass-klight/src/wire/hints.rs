@@ -1,8 +1,8 @@
-//! What our peers tell each other beside the messages, as gRPC metadata, which other lightpeers ignore.
+//! What our peers send each other beside the messages, as gRPC metadata, which other lightpeers ignore.
 //!
 //! Messages name peers by address alone, and addresses are given out again: without the name, a peer that has got the
 //! address of a dead one would be taken for it, and two networks would become one. Nor do they say which network a call
-//! is about: without that, a peer that is told to change networks would make one of both.
+//! is about: without that, a peer that changes networks would merge the two.
 
 use tonic::metadata::{MetadataMap, MetadataValue};
 
@@ -60,7 +60,7 @@ pub(crate) fn is_meant_for(metadata: &MetadataMap, name: &str) -> bool {
         || names.any(|meant| meant.to_bytes().is_ok_and(|meant| meant.as_ref() == name.as_bytes()))
 }
 
-/// Who answers, a digest of the blocks that it has, and its network, if it was told one.
+/// Who answers, a digest of the blocks that it has, and its network, if it is assigned to one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     pub(crate) name: String,

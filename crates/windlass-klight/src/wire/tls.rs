@@ -9,8 +9,8 @@ use super::error::innermost;
 
 /// How every certificate begins.
 const CERTIFICATE: &[u8] = b"-----BEGIN CERTIFICATE-----";
-/// A connection that is not set up by then is closed.
-const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(10);
+/// Timeout of a TLS handshake.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What a peer shows, and whom it trusts; all of it PEM.
 #[derive(Clone)]
@@ -34,14 +34,14 @@ impl Tls {
     pub(crate) fn server(&self) -> ServerTlsConfig {
         ServerTlsConfig::new()
             .identity(Identity::from_pem(&self.certificate, &self.key))
-            .timeout(HANDSHAKE_PATIENCE)
+            .timeout(HANDSHAKE_TIMEOUT)
     }
 }
 
 /// A client checks the server that it calls: only what this authority has signed is trusted.
 pub(super) fn trusting(authority: &[u8], endpoint: Endpoint) -> Result<Endpoint, CallError> {
     let refuse = |problem: String| CallError::Authority { problem };
-    // An empty list of certificates is taken by the library, and then trusts nobody.
+    // An empty list of certificates is accepted by the library, and then nothing is trusted.
     if !authority.windows(CERTIFICATE.len()).any(|text| text == CERTIFICATE) {
         return Err(refuse("there is no certificate (PEM) in it".to_owned()));
     }

@@ -1,4 +1,4 @@
-//! Contacts that are wrong, silent or hostile: the peer that joins says so and stays what it was.
+//! Invalid, silent and hostile contacts: the peer that joins reports them and stays unchanged.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -71,7 +71,7 @@ fn block(id: &str, previous: &str) -> Lightblock {
     Lightblock { id: id.to_owned(), prev_id: previous.to_owned(), r#type: 1, ..Lightblock::default() }
 }
 
-/// A peer with a block of its own is told to join; it must blame the contact, say why, and be as before.
+/// A peer with a block of its own was asked to join: it must blame the contact, say why, and be unchanged.
 #[track_caller]
 fn check_blamed(outcome: Result<impl std::fmt::Debug, CallError>, why: &str) {
     let error = outcome.expect_err("it cannot join");
@@ -136,7 +136,7 @@ async fn a_large_block_of_a_contact_is_refused() {
 
 #[tokio::test]
 async fn a_contact_that_never_answers_meets_the_deadline() {
-    // The system completes connections that nobody accepts, and so this one is silent for ever.
+    // The system completes connections that are never accepted, so this one is silent forever.
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let contact = silent.local_addr().unwrap().to_string();
     let joiner = joiner(PeerSettings { chain_deadline: Duration::from_millis(300), ..settings() }).await;
@@ -172,9 +172,9 @@ async fn a_chain_that_stops_halfway_meets_the_deadline() {
 
 #[tokio::test]
 async fn a_contact_that_is_not_there_is_blamed() {
-    let nobody = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().to_string();
+    let unused = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().to_string();
     let joiner = joiner(settings()).await;
-    check_blamed(client(&joiner).join(&nobody).await, "cannot reach the peer");
+    check_blamed(client(&joiner).join(&unused).await, "cannot reach the peer");
 }
 
 #[tokio::test]
@@ -206,7 +206,7 @@ async fn a_join_to_itself_or_to_no_address_is_refused_without_blame() {
 }
 
 #[tokio::test]
-async fn a_hung_peer_delays_nobody_for_long_and_is_dropped() {
+async fn a_hung_peer_delays_others_only_briefly_and_is_dropped() {
     let peers = network(2).await;
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = silent.local_addr().unwrap().to_string();

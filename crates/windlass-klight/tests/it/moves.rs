@@ -18,7 +18,7 @@ fn about(network: &str) -> JoinAbout {
     JoinAbout { network: Some(network.to_owned()), ..JoinAbout::default() }
 }
 
-/// A network whose first member was told nothing, as the first has nobody to join.
+/// A network whose first member was not assigned to it, as the first has no contact to join.
 async fn network(id: &str, size: usize) -> Vec<Peer> {
     let first = peer().await;
     let mut peers = vec![first];
@@ -49,7 +49,7 @@ async fn all_that_join_through_the_first_give_it_their_network() {
     for member in &blue {
         assert_eq!(member.network().as_deref(), Some(BLUE));
     }
-    // Also those that are told no network.
+    // Also those that join without naming a network.
     let late = peer().await;
     client(&late).join(blue[1].address()).await.unwrap();
     eventually("it is in the network", async || late.network().as_deref() == Some(BLUE)).await;
@@ -149,9 +149,9 @@ fn hinted<Message>(message: Message, name: Option<&String>, network: Option<&str
 }
 
 #[tokio::test]
-async fn a_contact_of_another_network_is_told_apart_from_a_dead_one() {
+async fn a_contact_of_another_network_is_distinguished_from_a_dead_one() {
     let (blue, green) = (network(BLUE, 2).await, network(GREEN, 2).await);
-    // A new peer, with a block of its own, is told the wrong network for its contact.
+    // A new peer, with a block of its own, is asked to join a network that its contact is not in.
     let fresh = peer().await;
     client(&fresh).persist(b"its own".to_vec()).await.unwrap();
     let error = client(&fresh).join_network(blue[0].address(), &about(GREEN)).await.unwrap_err();
@@ -214,7 +214,7 @@ async fn a_move_survives_a_restart() {
     let start = PeerSettings {
         data: Some(folder.path().to_owned()),
         listen: address.parse().unwrap(),
-        // What it was told since then holds.
+        // Its later assignment overrides this.
         network: Some(BLUE.to_owned()),
         ..settings()
     };
@@ -226,7 +226,7 @@ async fn a_move_survives_a_restart() {
 }
 
 #[tokio::test]
-async fn blocks_that_nobody_else_has_are_kept_aside() {
+async fn blocks_that_no_other_peer_has_are_kept_aside() {
     let folder = tempfile::tempdir().unwrap();
     let green = network(GREEN, 1).await;
     let alone = durable(folder.path()).await;
@@ -237,7 +237,7 @@ async fn blocks_that_nobody_else_has_are_kept_aside() {
     alone.join_network(green[0].address(), GREEN).await.unwrap();
     assert_eq!(query(&alone).await, ["of default/green"]);
     let Event::Left { network, to, blocks, alone: was_alone, kept } = events.recv().await.unwrap() else {
-        panic!("it tells first that it has left");
+        panic!("the first event is that it has left");
     };
     assert_eq!((network.as_str(), to.as_str(), blocks, was_alone), (BLUE, GREEN, 1, true));
     let kept = kept.unwrap();
@@ -283,7 +283,7 @@ async fn nothing_crosses_while_a_peer_goes_to_and_fro_under_load() {
         let clients: Vec<_> = members.iter().map(client).collect();
         async move {
             for number in 0..40 {
-                // A member that has just left may leave a block without a second place; that is said, and no matter here.
+                // When a member has just left, a block may have no second copy; that is an error, and does not matter here.
                 let _ = clients[number % 2].persist(format!("{color} {number}").into_bytes()).await;
             }
         }

@@ -147,7 +147,7 @@ async fn the_dead_are_dropped_and_the_rest_go_on() {
 
 #[tokio::test]
 async fn what_no_other_has_taken_is_not_acknowledged() {
-    // Nobody is dropped in the time of a test.
+    // No peer is dropped during a test.
     let first = Peer::start(PeerSettings { failures_until_dropped: u32::MAX, ..settings() }).await.unwrap();
     let second = peer().await;
     let address = second.address().to_owned();
@@ -160,7 +160,7 @@ async fn what_no_other_has_taken_is_not_acknowledged() {
 }
 
 #[tokio::test]
-async fn health_is_told() {
+async fn health_is_reported() {
     let peer = peer().await;
     assert_eq!(client(&peer).health().await.unwrap(), Health::Serving);
     let client = client(&peer);

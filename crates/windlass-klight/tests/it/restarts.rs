@@ -107,7 +107,7 @@ async fn another_peer_at_the_address_of_a_dead_one_is_left_alone() {
     }
     assert!(stranger.blocks().is_empty() && stranger.members().is_empty());
     assert_eq!(standing(&peers[0], stranger.address()), Some(Standing::Dropped));
-    // Until it is told to join.
+    // Until it is asked to join.
     stranger.join(peers[1].address()).await.unwrap();
     agreed(&[&peers[0], &peers[1], &stranger]).await;
     assert_eq!(standing(&peers[0], stranger.address()), Some(Standing::Live));
@@ -115,9 +115,9 @@ async fn another_peer_at_the_address_of_a_dead_one_is_left_alone() {
 
 #[tokio::test]
 async fn a_peer_whose_address_another_has_got_is_dropped() {
-    // Patient enough that the other is there before it is dropped for not answering.
-    let patient = PeerSettings { failures_until_dropped: 40, ..settings() };
-    let member = Peer::start(patient).await.unwrap();
+    // Tolerates enough failures that the other is there before it is dropped for not answering.
+    let tolerant = PeerSettings { failures_until_dropped: 40, ..settings() };
+    let member = Peer::start(tolerant).await.unwrap();
     let old = Peer::start(settings()).await.unwrap();
     old.join(member.address()).await.unwrap();
     agreed(&[&member, &old]).await;
@@ -138,12 +138,12 @@ async fn a_peer_whose_address_another_has_got_is_dropped() {
 async fn what_is_meant_for_another_is_refused() {
     let peers = network(2).await;
     let mut raw = LightpeerClient::connect(format!("http://{}", peers[0].address())).await.unwrap();
-    let mut tell = async |name: &str| {
+    let mut notify = async |name: &str| {
         let mut request = Request::new(peers[0].blocks()[0].to_wire());
         let name = MetadataValue::from_bytes(name.as_bytes());
         request.metadata_mut().insert_bin("lightpeer-for-bin", name);
         raw.notify_new_block(request).await
     };
-    assert!(tell(&peers[0].name()).await.is_ok());
-    assert_eq!(tell("somebody else").await.unwrap_err().code(), Code::NotFound);
+    assert!(notify(&peers[0].name()).await.is_ok());
+    assert_eq!(notify("somebody else").await.unwrap_err().code(), Code::NotFound);
 }

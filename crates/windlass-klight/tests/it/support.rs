@@ -6,7 +6,7 @@ use std::time::Duration;
 use windlass_klight::peer::{Peer, PeerSettings};
 use windlass_klight::wire::{Client, ClientSettings};
 
-/// Settings for impatient tests.
+/// Settings with short intervals and timeouts.
 pub(crate) fn settings() -> PeerSettings {
     PeerSettings {
         check_interval: Duration::from_millis(50),
@@ -60,7 +60,7 @@ pub(crate) async fn agreed(peers: &[&Peer]) {
     .await;
 }
 
-/// Waits for something that will be so; the limit is for what is broken, and far beyond what is needed.
+/// Waits until a condition holds. The timeout is far longer than needed, and only ends broken tests.
 pub(crate) async fn eventually(what: &str, is_so: impl AsyncFn() -> bool) {
     let wait = async {
         while !is_so().await {

@@ -6,7 +6,7 @@ use super::super::block::BlockKind;
 use super::*;
 
 fn block(previous: &str, nonce: u64) -> Block {
-    let made = Moment { seconds: 0, nanos: i32::try_from(nonce % 3).unwrap() };
+    let made = BlockTime { seconds: 0, nanos: i32::try_from(nonce % 3).unwrap() };
     Block::new(previous, BlockKind::Client, made, nonce.to_le_bytes().to_vec(), nonce)
 }
 
@@ -78,9 +78,9 @@ proptest! {
     fn a_block_comes_after_the_one_before_it(blocks in forest()) {
         let chain = deliver(&blocks);
         let order = ids(&chain);
-        let place = |id: &str| order.iter().position(|other| other == id);
+        let position = |id: &str| order.iter().position(|other| other == id);
         for block in blocks.iter().filter(|block| !block.previous.is_empty()) {
-            prop_assert!(place(&block.previous) < place(&block.id));
+            prop_assert!(position(&block.previous) < position(&block.id));
         }
     }
 
@@ -123,14 +123,14 @@ fn an_identifier_stands_for_one_block() {
 fn limits_hold() {
     let member = |number: u64| {
         let payload = format!(r#"{{"Address":"h:{number}","Name":""}}"#).into_bytes();
-        Block::new("", BlockKind::Network, Moment::default(), payload, number)
+        Block::new("", BlockKind::Network, BlockTime::default(), payload, number)
     };
     let chain = |limits| Chain::new(limits);
     let limits = ChainLimits { blocks: 2, payload_bytes: 30, ..ChainLimits::default() };
     assert!(chain(limits).adopt(vec![block("", 1), block("", 2)]).is_ok());
     let refusal = chain(limits).adopt(vec![block("", 1), block("", 2), block("", 3)]).unwrap_err();
     assert_eq!(refusal, Refusal::Full { what: "blocks", limit: 2 });
-    let large = Block::new("", BlockKind::Client, Moment::default(), vec![0; 31], 1);
+    let large = Block::new("", BlockKind::Client, BlockTime::default(), vec![0; 31], 1);
     assert_eq!(chain(limits).adopt(vec![large]).unwrap_err(), Refusal::Large { bytes: 31, limit: 30 });
     let few_bytes = ChainLimits { bytes: 1000, ..ChainLimits::default() };
     assert!(chain(few_bytes).adopt(vec![block("", 1)]).is_ok());
