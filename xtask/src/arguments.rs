@@ -11,12 +11,13 @@ The chores of this repository.
 Usage: cargo xtask TASK
 
 Tasks:
-  ci                    all checks but the tests: fmt, clippy, layering, doc, links, examples
+  ci                    all checks but the tests: fmt, clippy, layering, doc, links, words, mutants, examples
   layering              check that the pure crates stay pure and operators stay at the edge
-  test [--pure]         all tests, doc tests included; --pure: those of the pure crates alone
-  types SWAGGER         write the built-in types anew from swagger.json in a Kubernetes source tree
+  words                 check that no retired word is used in code or documents
+  test [--pure]         all tests, doc tests included; --pure: only those of the pure crates
+  types SWAGGER         generate the built-in types from swagger.json in a Kubernetes source tree
   fuzz [--seconds N] [TARGET [FILE]]
-                        fuzz one target, or each in turn, for N seconds (60 unless told);
+                        fuzz one target, or each in turn, for N seconds (default: 60);
                         with FILE, run that one input and stop
   properties [--cases N] [--seed S] [PACKAGE [NAME]]
                         run the property tests on N new cases each (10000 by default), drawn by a seed that is printed;
@@ -59,12 +60,14 @@ pub(crate) enum Task {
     Ci,
     /// Check what depends on what.
     Layering,
+    /// Check the words.
+    Words,
     /// Run the tests.
     Test {
-        /// Those of the pure crates alone.
+        /// Only those of the pure crates.
         pure: bool,
     },
-    /// Write the built-in types anew.
+    /// Generate the built-in types.
     Types {
         /// The OpenAPI file.
         swagger: PathBuf,
@@ -95,7 +98,7 @@ pub(crate) enum Task {
     Python,
     /// Compare with a real API server.
     Conformance {
-        /// What the runner is to be told.
+        /// Arguments of the runner.
         arguments: Vec<String>,
     },
 }
@@ -140,7 +143,7 @@ pub(crate) struct AgreementPlan {
 pub(crate) struct BenchPlan {
     /// The program in `bench/`.
     pub(crate) name: String,
-    /// What it is to be told.
+    /// Arguments of the program.
     pub(crate) arguments: Vec<String>,
 }
 
@@ -154,6 +157,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Task> {
         [] | ["help"] => Ok(Task::Help),
         ["ci"] => Ok(Task::Ci),
         ["layering"] => Ok(Task::Layering),
+        ["words"] => Ok(Task::Words),
         ["envtest"] => Ok(Task::Envtest),
         ["python"] => Ok(Task::Python),
         ["conformance", rest @ ..] => {
@@ -180,7 +184,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Task> {
         ["bench", ..] => {
             bail!("`bench` takes what to compare: cargo xtask bench check, server, runtime or klight")
         }
-        [task @ ("ci" | "layering" | "test" | "envtest" | "python"), rest @ ..] => {
+        [task @ ("ci" | "layering" | "words" | "test" | "envtest" | "python"), rest @ ..] => {
             bail!("`{task}` does not take `{}`; see cargo xtask --help", rest.join(" "))
         }
         [task, ..] => bail!("there is no task `{task}`; see cargo xtask --help"),
@@ -248,10 +252,10 @@ fn parse_properties(mut arguments: &[&str]) -> Result<Task> {
         arguments = rest;
         if matches!(*first, "--cases" | "--seed") {
             let (number, rest) = rest.split_first().with_context(|| format!("`{first}` takes a number"))?;
-            let wrong = || format!("`{number}` is not a number for `{first}`");
+            let not_a_number = || format!("`{number}` is not a number for `{first}`");
             match *first {
-                "--cases" => plan.cases = number.parse().with_context(wrong)?,
-                _ => plan.seed = Some(number.parse().with_context(wrong)?),
+                "--cases" => plan.cases = number.parse().with_context(not_a_number)?,
+                _ => plan.seed = Some(number.parse().with_context(not_a_number)?),
             }
             arguments = rest;
         } else if first.starts_with('-') {
@@ -300,6 +304,7 @@ mod tests {
             ("fuzz --help", Task::Help),
             ("ci", Task::Ci),
             ("layering", Task::Layering),
+            ("words", Task::Words),
             ("envtest", Task::Envtest),
             ("conformance --list", Task::Conformance { arguments: vec!["--list".to_owned()] }),
             ("test", Task::Test { pure: false }),

@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 
 use crate::process::{cargo, run as execute};
-use crate::{examples, layering, links, mutants};
+use crate::{examples, layering, links, mutants, words};
 
 /// One check.
 struct Step {
@@ -16,16 +16,21 @@ struct Step {
     remedy: &'static str,
 }
 
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 8] = [
     Step { name: "fmt", check: fmt, remedy: "run `cargo fmt --all`, and look at what it changed" },
-    Step { name: "clippy", check: clippy, remedy: "see above; `cargo clippy --fix` mends some of it" },
+    Step { name: "clippy", check: clippy, remedy: "see above; `cargo clippy --fix` fixes some of it" },
     Step { name: "layering", check: layering::run, remedy: "move the code to a crate that may do this" },
     Step { name: "doc", check: doc, remedy: "see above; rustdoc names each broken link" },
-    Step { name: "links", check: links::run, remedy: "mend the links, or the files and headings they mean" },
+    Step {
+        name: "links",
+        check: links::run,
+        remedy: "fix the links, or the files and headings that they name",
+    },
+    Step { name: "words", check: words::run, remedy: "use the word of the field; see GLOSSARY.md" },
     Step {
         name: "mutants",
         check: mutants::check_patches,
-        remedy: "make the patch anew for the code as it is, and see with `cargo xtask mutants NAME` that it is caught",
+        remedy: "update the patch for the current code, and verify with `cargo xtask mutants NAME` that it is caught",
     },
     Step { name: "examples", check: examples::run, remedy: "run the example by itself and see why it fails" },
 ];

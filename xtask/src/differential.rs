@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::process::{cargo, run as execute};
 
-/// Compares so many worlds, from a seed on. A disagreement is shown with the command that shows it again.
+/// Compares this many worlds, from a seed on. A disagreement is shown with the command that shows it again.
 pub(crate) fn run(root: &Path, worlds: u64, seed: u64) -> Result<()> {
     execute(
         cargo(root)

@@ -20,7 +20,7 @@ pub(crate) const MODULE: Module = Module {
     linker_flags: LINKER_FLAGS,
 };
 
-/// The version that the programs of Kubernetes tell: modules do not carry it.
+/// The version that the programs of Kubernetes report: modules do not carry it.
 const LINKER_FLAGS: &str = "-s -w \
     -X k8s.io/component-base/version.gitVersion=v1.35.0 \
     -X k8s.io/component-base/version.gitMajor=1 \
@@ -50,7 +50,7 @@ pub(crate) fn find(root: &Path) -> Result<Option<PathBuf>> {
     }
 }
 
-/// A folder that somebody chose is used as it is, but it must be complete.
+/// A folder that the user chose is used as it is, but it must be complete.
 fn named_by_environment() -> Result<Option<PathBuf>> {
     let Some(value) = std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) else {
         return Ok(None);

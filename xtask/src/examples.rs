@@ -9,8 +9,8 @@ use anyhow::{Context, Result, bail};
 use crate::process::{cargo, run as execute, shown};
 use crate::workspace::{self, Package};
 
-/// A reader waits no longer than this for an example to end, and so does this check.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// Timeout of an example: no reader waits longer.
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Builds and runs all examples.
 pub(crate) fn run(root: &Path) -> Result<()> {
@@ -18,7 +18,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     let mut examples: Vec<&Package> =
         packages.iter().filter(|package| package.directory.starts_with(root.join("examples"))).collect();
     examples.sort_by_key(|package| &package.directory);
-    // All at once: one by one, each would have what they share built anew, with other features.
+    // All at once: one by one, each would have what they share built again, with other features.
     let packages = examples.iter().flat_map(|example| ["--package", &example.name]);
     execute(cargo(root).args(["build", "--release"]).args(packages))?;
     let built = workspace::target_directory(root)?.join("release");
@@ -32,21 +32,21 @@ pub(crate) fn run(root: &Path) -> Result<()> {
 
 fn run_program(command: &mut Command) -> Result<()> {
     let mut child = command.spawn().with_context(|| format!("cannot start `{}`", shown(command)))?;
-    match wait(&mut child, PATIENCE)? {
+    match wait(&mut child, TIMEOUT)? {
         Some(status) if status.success() => Ok(()),
         Some(status) => bail!("`{}` failed ({status})", shown(command)),
         None => bail!(
             "`{}` still runs after {} s; an example must end by itself",
             shown(command),
-            PATIENCE.as_secs()
+            TIMEOUT.as_secs()
         ),
     }
 }
 
 /// Waits for a program to end; stops it and returns `None` if it takes too long.
-fn wait(child: &mut Child, patience: Duration) -> Result<Option<ExitStatus>> {
+fn wait(child: &mut Child, timeout: Duration) -> Result<Option<ExitStatus>> {
     let start = Instant::now();
-    while start.elapsed() < patience {
+    while start.elapsed() < timeout {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
         }
@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn programs_are_waited_for_but_not_for_ever() {
         let mut quick = Command::new("true").spawn().unwrap();
-        assert!(wait(&mut quick, PATIENCE).unwrap().unwrap().success());
+        assert!(wait(&mut quick, TIMEOUT).unwrap().unwrap().success());
         let mut endless = Command::new("sleep").arg("1000").spawn().unwrap();
         assert_eq!(wait(&mut endless, Duration::ZERO).unwrap(), None);
         assert!(run_program(&mut Command::new("false")).is_err());

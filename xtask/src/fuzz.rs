@@ -82,7 +82,7 @@ fn fuzz_one(fuzz: &Path, program: &Path, target: &str, seconds: u64) -> Result<(
         None => Err(error),
         Some(input) => bail!(
             "`{target}` found an input that fails; run it with `cargo xtask fuzz {target} {}`, \
-             mend what it shows, and move the file to fuzz/seeds/{target}",
+             fix what it shows, and move the file to fuzz/seeds/{target}",
             input.display()
         ),
     }

@@ -46,7 +46,7 @@ const COMMAND_LINE: &str = "windlass-cli";
 /// The direct dependencies of each package, by name.
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
-/// Checks the whole workspace and reports all that is wrong.
+/// Checks the whole workspace and reports all violations.
 pub(crate) fn run(root: &Path) -> Result<()> {
     let packages = workspace::packages(root)?;
     let pure: Vec<&Package> = packages.iter().filter(|package| package.is_pure()).collect();

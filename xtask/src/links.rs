@@ -2,19 +2,16 @@
 
 mod markdown;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
+use crate::files::{read, with_extension};
 use markdown::{Document, Link};
-
-/// Directories that hold no documents of this repository.
-const SKIPPED: [&str; 5] = [".git", "target", "node_modules", "corpus", "artifacts"];
 
 /// Checks all documents and reports all links that lead nowhere.
 pub(crate) fn run(root: &Path) -> Result<()> {
-    let files = documents(root)?;
+    let files = with_extension(root, &["md"])?;
     let ignored = ignored_paths(root)?;
     let mut faults = Vec::new();
     let mut count = 0;
@@ -35,25 +32,6 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     Ok(())
 }
 
-fn read(file: &Path) -> Result<String> {
-    fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))
-}
-
-fn documents(directory: &Path) -> Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(directory).with_context(|| format!("reading {}", directory.display()))? {
-        let entry = entry?;
-        let (path, kind) = (entry.path(), entry.file_type()?);
-        if kind.is_dir() && !SKIPPED.iter().any(|skipped| entry.file_name() == *skipped) {
-            found.extend(documents(&path)?);
-        } else if kind.is_file() && path.extension().is_some_and(|extension| extension == "md") {
-            found.push(path);
-        }
-    }
-    found.sort();
-    Ok(found)
-}
-
 /// The paths that git ignores: a document may mention what comes to be there.
 fn ignored_paths(root: &Path) -> Result<Vec<PathBuf>> {
     let file = root.join(".gitignore");
@@ -61,7 +39,7 @@ fn ignored_paths(root: &Path) -> Result<Vec<PathBuf>> {
     Ok(text.lines().filter_map(|line| line.strip_prefix('/')).map(|path| root.join(path)).collect())
 }
 
-/// What is wrong with a link, if anything.
+/// The problem of a link, if it has one.
 fn fault(root: &Path, file: &Path, link: &Link, ignored: &[PathBuf]) -> Result<Option<String>> {
     let target = &link.target;
     if link.is_code {
@@ -91,7 +69,7 @@ fn fault(root: &Path, file: &Path, link: &Link, ignored: &[PathBuf]) -> Result<O
     }
 }
 
-/// Code such as `crates/windlass/src/lib.rs` names a file, though nobody can click on it.
+/// Code such as `crates/windlass/src/lib.rs` names a file, though it is no link.
 fn code_fault(root: &Path, file: &Path, code: &str, ignored: &[PathBuf]) -> Option<String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
     let (first, rest) = code.split_once('/')?;
@@ -131,6 +109,8 @@ fn decode(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     /// Writes the files, checks them, and returns the report.

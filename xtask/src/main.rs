@@ -8,6 +8,7 @@ mod conformance;
 mod differential;
 mod envtest;
 mod examples;
+mod files;
 mod fuzz;
 mod go_programs;
 mod helm;
@@ -20,6 +21,7 @@ mod properties;
 mod python_packages;
 mod test_run;
 mod types;
+mod words;
 mod workspace;
 
 use std::path::{Path, PathBuf};
@@ -48,6 +50,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Help => print!("{}", arguments::HELP),
         Task::Ci => ci::run(&root)?,
         Task::Layering => layering::run(&root)?,
+        Task::Words => words::run(&root)?,
         Task::Test { pure } => test_run::run(&root, pure)?,
         Task::Types { swagger } => {
             types::generate(&swagger, &root.join(TYPES), &root.join(MESSAGES))?;

@@ -51,8 +51,8 @@ fn tests(root: &Path, package: &str, plan: &PropertiesPlan, seed: u64) -> Comman
     command
 }
 
-/// The packages with property tests, or the one that is asked for. Their other tests run along: nothing in its name tells
-/// a property test.
+/// The packages with property tests, or the one that is asked for. Their other tests run, too: a property test cannot be
+/// identified by its name.
 fn packages(root: &Path, wanted: Option<&str>) -> Result<Vec<String>> {
     let known: BTreeSet<String> = workspace::packages(root)?
         .into_iter()

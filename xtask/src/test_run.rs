@@ -31,8 +31,8 @@ const NEED_HELM: &[&str] = &["helm::"];
 /// Tests that need Python clients.
 const NEED_PYTHON: &[&str] = &["python::"];
 
-/// Runs the tests of the workspace, the seeds of the fuzz targets and the conformance scripts, or the tests of the pure
-/// crates alone.
+/// Runs the tests of the workspace, the seeds of the fuzz targets and the conformance scripts, or only the tests of the
+/// pure crates.
 pub(crate) fn run(root: &Path, pure: bool) -> Result<()> {
     let start = Instant::now();
     let mut skipped = prepare(PREREQUISITES)?;

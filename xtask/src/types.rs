@@ -99,7 +99,7 @@ const HEADER: &str = "\
 # The built-in types of Kubernetes, as facts. Made by `cargo xtask types SWAGGER`; not edited by hand.
 # A line at the margin names a type, which may be atomic, or of any JSON type; each indented line is a field: name, type,
 # then what else is known:
-#   [T] list, {T} map with string keys; atomic, set, map=KEYS: how server-side apply tells items apart;
+#   [T] list, {T} map with string keys; atomic, set, map=KEYS: how server-side apply identifies items;
 #   granular: not atomic here though its type is; enum=VALUES: no other strings; merge, merge=KEY, retain-keys, replace:
 #   strategic merge; required; omit-zero: an empty value is dropped;
 #   default=JSON: what an absent value becomes.
@@ -212,7 +212,7 @@ fn flags(schema: &Value, required: bool, type_ref: &str, go: Option<&GoField>) -
                 .collect();
             flags.push_str(&format!(" map={}", keys.join(",")));
         }
-        // A list is atomic too if nothing is said, but documents of the API repeat what was said.
+        // A list is atomic by default too, but documents of the API repeat what was declared.
         _ => {}
     }
     if schema["x-kubernetes-map-type"] == "granular" {

@@ -1,4 +1,4 @@
-//! The packages of the workspace, as `cargo metadata` tells them.
+//! The packages of the workspace, as `cargo metadata` lists them.
 
 use std::path::{Path, PathBuf};
 

@@ -64,8 +64,8 @@ type Code = Vec<(usize, char)>;
 fn mentions(source: &str) -> BTreeSet<(usize, &'static str)> {
     let code = squash(source);
     let mut found = scan(&code);
-    for place in (0..code.len()).filter(|place| is_at(&code, *place, "std::{")) {
-        found.extend(imports(code.get(place..).unwrap_or_default()).iter().flat_map(|path| scan(path)));
+    for position in (0..code.len()).filter(|position| is_at(&code, *position, "std::{")) {
+        found.extend(imports(code.get(position..).unwrap_or_default()).iter().flat_map(|path| scan(path)));
     }
     found
 }
@@ -93,10 +93,10 @@ fn squash(source: &str) -> Code {
 }
 
 fn scan(code: &Code) -> BTreeSet<(usize, &'static str)> {
-    let places = code.iter().enumerate();
-    places
-        .flat_map(|(place, (line, _))| {
-            FORBIDDEN.iter().filter(move |name| is_at(code, place, name)).map(|name| (*line, *name))
+    let positions = code.iter().enumerate();
+    positions
+        .flat_map(|(position, (line, _))| {
+            FORBIDDEN.iter().filter(move |name| is_at(code, position, name)).map(|name| (*line, *name))
         })
         .collect()
 }
@@ -128,10 +128,10 @@ fn imports(code: &[(usize, char)]) -> Vec<Code> {
 }
 
 /// Whether the name stands here by itself: `std::fs` is neither in `std::fsync` nor in `mystd::fs`.
-fn is_at(code: &Code, place: usize, name: &str) -> bool {
+fn is_at(code: &Code, position: usize, name: &str) -> bool {
     let starts_word =
-        place.checked_sub(1).and_then(|before| code.get(before)).is_none_or(|(_, c)| !is_word(*c));
-    let mut rest = code.iter().skip(place).map(|(_, c)| *c);
+        position.checked_sub(1).and_then(|before| code.get(before)).is_none_or(|(_, c)| !is_word(*c));
+    let mut rest = code.iter().skip(position).map(|(_, c)| *c);
     let matches = starts_word && name.chars().all(|wanted| rest.next() == Some(wanted));
     matches && (!name.ends_with(is_word) || !rest.next().is_some_and(is_word))
 }

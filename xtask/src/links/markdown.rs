@@ -50,8 +50,8 @@ impl Document {
         if let Some(target) = definition_of(&text) {
             add(target, false);
         }
-        for (place, _) in text.match_indices("](") {
-            let rest = text.get(place + 2..).unwrap_or_default();
+        for (position, _) in text.match_indices("](") {
+            let rest = text.get(position + 2..).unwrap_or_default();
             if let Some(target) = target_of(rest) {
                 add(target, false);
             }
@@ -60,8 +60,8 @@ impl Document {
             add(&code, true);
         }
         for attribute in ["id=\"", "name=\""] {
-            for (place, _) in text.match_indices(attribute) {
-                let value = text.get(place + attribute.len()..).and_then(|rest| rest.split('"').next());
+            for (position, _) in text.match_indices(attribute) {
+                let value = text.get(position + attribute.len()..).and_then(|rest| rest.split('"').next());
                 self.anchors.extend(value.map(str::to_owned));
             }
         }
@@ -143,15 +143,15 @@ fn target_of(rest: &str) -> Option<&str> {
     let target = match rest.strip_prefix('<') {
         Some(bracketed) => bracketed.split('>').next(),
         None => {
-            let end = rest.char_indices().scan(0i32, |depth, (place, c)| {
+            let end = rest.char_indices().scan(0i32, |depth, (position, c)| {
                 *depth += match c {
                     '(' => 1,
                     ')' => -1,
                     _ => 0,
                 };
-                Some((place, *depth < 0 || c.is_whitespace()))
+                Some((position, *depth < 0 || c.is_whitespace()))
             });
-            let end = end.filter(|(_, stops)| *stops).map(|(place, _)| place).next();
+            let end = end.filter(|(_, stops)| *stops).map(|(position, _)| position).next();
             rest.get(..end.unwrap_or(rest.len()))
         }
     };

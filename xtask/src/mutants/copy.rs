@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 use crate::process::output;
 
-/// Makes a copy equal to the files of the working tree that git knows or would take. What is equal is left alone, so that
+/// Makes a copy equal to the files of the working tree that git knows or would take. What is equal is not touched, so that
 /// cargo does not build it again.
 pub(crate) fn update(root: &Path, copied: &Path) -> Result<()> {
     let mut list = Command::new("git");

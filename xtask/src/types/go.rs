@@ -1,4 +1,4 @@
-//! What the Go sources say about a field that OpenAPI does not: whether nothing and zero can be told apart.
+//! What the Go sources say about a field that OpenAPI does not: whether it distinguishes absent from zero.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

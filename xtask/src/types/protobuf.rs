@@ -13,7 +13,7 @@ use super::{ROOTS, SCALARS, short_name};
 /// Types that clients send or ask for, and that are no resources.
 const OTHER_ROOTS: &[&str] = &["meta.v1.PartialObjectMetadata", "meta.v1.PartialObjectMetadataList"];
 
-/// Messages whose JSON is not an object with their fields, besides those that OpenAPI tells of.
+/// Messages whose JSON is not an object with their fields, besides those that OpenAPI marks.
 const UNIONS: &[(&str, &str)] = &[
     ("apiextensions.v1.JSONSchemaPropsOrArray", "schema-or-array"),
     ("apiextensions.v1.JSONSchemaPropsOrBool", "schema-or-bool"),
