@@ -78,7 +78,7 @@ fn an_address_in_use_is_named() {
 }
 
 #[test]
-fn the_kubeconfig_is_for_its_owner_alone() {
+fn only_its_owner_can_read_the_kubeconfig() {
     let served = Served::start(&[]);
     let mode = std::fs::metadata(served.kubeconfig()).expect("it is there").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
