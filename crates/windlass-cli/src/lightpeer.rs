@@ -17,7 +17,7 @@ use tokio::sync::broadcast::error::RecvError;
 use windlass_klight::peer::{Event, Peer, PeerSettings};
 use windlass_klight::wire::{Tls, check_address};
 
-use crate::address::address;
+use windlass_app::address;
 
 use client::ClientCommand;
 
@@ -101,7 +101,7 @@ pub(crate) fn run(arguments: &LightpeerArguments) -> anyhow::Result<ExitCode> {
     match &arguments.client {
         Some(command) => runtime.block_on(client::run(command))?,
         None => {
-            crate::logs::start(arguments.json_logs, None);
+            windlass_app::logs::start(arguments.json_logs, None);
             runtime.block_on(serve(arguments))?;
         }
     }

@@ -13,12 +13,12 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use web_app::toy_dns::{self, SharedZone};
 use web_app::{Dns, HttpDns};
+use windlass_app::{AppController, config};
 use windlass_klight::network::{LightpeerClient, Lightpeers};
 use windlass_runtime::{Manager, Running};
 use windlass_server::{Server, ServerOptions};
 
-use crate::controllers::{self, BundledController};
-use crate::kubeconfig::config;
+use crate::controllers;
 
 /// Timeout until the server serves a new kind.
 const UNTIL_SERVED: Duration = Duration::from_secs(10);
@@ -31,7 +31,7 @@ pub(crate) struct LocalCluster {
     /// A client with all rights.
     pub(crate) client: Client,
     /// The controllers that run.
-    pub(crate) controllers: Vec<BundledController>,
+    pub(crate) controllers: Vec<AppController>,
     /// A kubeconfig for it.
     pub(crate) kubeconfig: PathBuf,
 }
@@ -46,7 +46,7 @@ impl LocalCluster {
         let server = Server::start(options).await?;
         server.kubeconfig().write(kubeconfig)?;
         let client = Client::try_from(config(Some(kubeconfig)).await?)?;
-        let controllers = controllers::all()?;
+        let controllers = controllers::all();
         for bundled in &controllers {
             install(&client, bundled).await.with_context(|| format!("cannot install {}", bundled.name()))?;
         }
@@ -60,7 +60,7 @@ impl LocalCluster {
             .service(Dns, dns)
             .service(Lightpeers, LightpeerClient::default());
         for bundled in &controllers {
-            manager = manager.with_controller(bundled.controller.clone());
+            manager = manager.with_controller(bundled.controller().clone());
         }
         let running = manager.start().await?;
         running.handle().synced().await;
@@ -86,8 +86,9 @@ impl LocalCluster {
 }
 
 /// Makes a controller's kind known, or brings up to date what an older version has left.
-async fn install(client: &Client, bundled: &BundledController) -> anyhow::Result<()> {
-    let definition: CustomResourceDefinition = serde_json::from_value(bundled.definition.clone())?;
+async fn install(client: &Client, bundled: &AppController) -> anyhow::Result<()> {
+    let Some(definition) = bundled.custom_resource() else { return Ok(()) };
+    let definition: CustomResourceDefinition = serde_json::from_value(definition.clone())?;
     let name = definition.metadata.name.clone().context("a definition has a name")?;
     let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
     let params = PatchParams::apply("windlass").force();

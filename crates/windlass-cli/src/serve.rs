@@ -10,7 +10,7 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use windlass_server::{AuthorizationMode, FeatureGates, Limits, Server, ServerOptions, TlsSource, store};
 
-use crate::address::address;
+use windlass_app::address;
 
 /// Run a Kubernetes API server in this process: no containers, no etcd, ready in milliseconds.
 ///
@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
     if let Some(folder) = &arguments.check {
         return check(folder);
     }
-    crate::logs::start(arguments.json_logs, None);
+    windlass_app::logs::start(arguments.json_logs, None);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

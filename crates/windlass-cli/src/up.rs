@@ -8,10 +8,8 @@ use anyhow::Context;
 use clap::Args;
 use windlass_server::{FeatureGates, ServerOptions};
 
-use crate::address::address;
-use crate::controllers;
 use crate::local_cluster::LocalCluster;
-use crate::logs;
+use windlass_app::{AppController, address, logs};
 
 /// Run the embedded server and all bundled controllers on this machine, until Ctrl-C.
 ///
@@ -81,7 +79,8 @@ fn announce(cluster: &LocalCluster) {
         println!("metrics      http://{endpoints}/metrics");
         println!("recordings   http://{endpoints}/debug/recordings");
     }
-    println!("controllers  {}", controllers::names(&cluster.controllers));
+    let names: Vec<&str> = cluster.controllers.iter().map(AppController::name).collect();
+    println!("controllers  {}", names.join(", "));
     let kubectl = format!("kubectl --kubeconfig {}", cluster.kubeconfig.display());
     println!("try          {kubectl} apply -f examples/01-two-configmaps/pair.yaml");
     println!("             {kubectl} get lightnetworks,pairs,webapps,configmaps");

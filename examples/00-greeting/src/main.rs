@@ -1,26 +1,14 @@
-//! `greeting run ADDRESS` is the controller, with its metrics and health at an address; without arguments it prints what
-//! a cluster needs for it.
+//! The program: `greeting --help` lists its commands.
+
+use std::process::ExitCode;
 
 use greeting::{Greeter, Greeting};
 use kube::CustomResourceExt;
-use windlass::Controller;
-use windlass_runtime::Manager;
-use windlass_runtime::manifests::Installation;
+use windlass_app::AppController;
 
-#[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [command, address] = arguments.as_slice()
-        && command == "run"
-    {
-        tracing_subscriber::fmt().with_writer(std::io::stderr).init();
-        Manager::new().controller(Greeter).endpoints(address.parse()?).run().await?;
-        return Ok(());
-    }
-    let controllers = vec![Controller::new(Greeter)];
-    let mut installation = Installation::new("greeting", "registry.example/greeting:1", controllers);
-    installation.definitions.push(serde_json::to_value(Greeting::crd())?);
-    installation.arguments = ["run", "0.0.0.0:8080"].map(str::to_owned).to_vec();
-    print!("{}", installation.yaml()?);
-    Ok(())
+fn main() -> ExitCode {
+    windlass_app::main(|app| {
+        app.about("For each Greeting, a ConfigMap that greets somebody")
+            .controller(AppController::new(Greeter).definition(Greeting::crd()))
+    })
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::{error::Elapsed, timeout_at};
 
-use crate::output::is_coloured;
+use windlass_app::output::is_coloured;
 
 /// Timeout of each step of the demonstration.
 const TIMEOUT: Duration = Duration::from_secs(20);

@@ -3,15 +3,15 @@
 use anyhow::ensure;
 use two_configmaps::{SecondFirst, TwoConfigMaps};
 
-use crate::check::bundled;
+use crate::checks;
 
 /// Checks a controller that is right, and the same with a mistake; prints what comes out.
 pub(super) fn show() -> anyhow::Result<()> {
-    let report = bundled::pairs(TwoConfigMaps).run();
+    let report = checks::pairs(TwoConfigMaps).run();
     say!("   {}", report.to_string().trim_end());
     ensure!(report.holds(), "the bundled controller does not hold");
     say!("\n   The same controller with its two ConfigMaps in the wrong order:");
-    let report = bundled::pairs(SecondFirst).run();
+    let report = checks::pairs(SecondFirst).run();
     ensure!(!report.holds(), "the mistake was not found");
     say!("{}", indent(&report.to_string()).trim_end());
     Ok(())

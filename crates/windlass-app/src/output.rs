@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use clap::{Args, ValueEnum};
 
 /// Whether what is written there may have colours: on a terminal, unless `NO_COLOR` is set.
-pub(crate) fn is_coloured(stream: &impl IsTerminal) -> bool {
+pub fn is_coloured(stream: &impl IsTerminal) -> bool {
     stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty())
 }
 

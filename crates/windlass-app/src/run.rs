@@ -1,35 +1,34 @@
-//! `windlass run`: the bundled controllers, on the cluster of the current kubeconfig.
+//! `run`: the controllers, on the cluster of the current kubeconfig.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
-use web_app::{Dns, HttpDns};
-use windlass_klight::network::{LightpeerClient, LightpeerSettings, Lightpeers};
 use windlass_runtime::operations::leader::{LeaderSettings, Timing};
 use windlass_runtime::operations::telemetry::Telemetry;
 use windlass_runtime::{DEFAULT_WORKERS, Manager};
 
 use crate::address::address;
-use crate::{controllers, logs};
+use crate::app::App;
+use crate::app_controller::{named, namespaces};
+use crate::arguments::ManagerArguments;
+use crate::logs;
 
-/// Run bundled controllers on the cluster of the current kubeconfig or, in a pod, of its account.
+/// Run controllers on the cluster of the current kubeconfig or, in a pod, of its account.
 ///
 /// Logs go to standard error; WINDLASS_LOG sets the level. Traces go to the collector that OTEL_EXPORTER_OTLP_ENDPOINT
 /// names, if it is set. SIGTERM and Ctrl-C let active reconciles finish.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  windlass serve --write-kubeconfig kubeconfig &
-  KUBECONFIG=kubeconfig windlass run two-configmaps
-  windlass run web-app --dns http://127.0.0.1:8053 --endpoints 127.0.0.1:8080 --namespace default
-  windlass run klight --namespace blue --namespace green
-  OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 windlass run two-configmaps")]
-pub(crate) struct RunArguments {
+  windlass serve --write-kubeconfig kubeconfig &               a cluster for this machine
+  KUBECONFIG=kubeconfig PROGRAM run CONTROLLER
+  PROGRAM run CONTROLLER --endpoints 127.0.0.1:8080 --namespace blue --namespace green
+  OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 PROGRAM run CONTROLLER")]
+pub(crate) struct RunArguments<A: ManagerArguments> {
     /// Names of the controllers to run. Default: all.
     names: Vec<String>,
-    /// Watch only this namespace; may be repeated. Default: `default` for klight, all namespaces for the others.
+    /// Watch only this namespace; may be repeated. Default: what each controller says, or all namespaces.
     #[arg(long)]
     namespace: Vec<String>,
     /// Watch all namespaces.
@@ -44,12 +43,8 @@ pub(crate) struct RunArguments {
     /// Elect a leader with this Lease: of all processes that share it, only one reconciles.
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = lease)]
     lease: Option<Lease>,
-    /// URL of the DNS service of web-app. Without it, web-app reports in its status that it is missing.
-    #[arg(long, value_name = "URL")]
-    dns: Option<String>,
-    /// Call lightpeers with TLS, and trust these certificate authorities (PEM).
-    #[arg(long, value_name = "FILE")]
-    lightpeer_authority: Option<PathBuf>,
+    #[command(flatten)]
+    manager: A,
     /// Log as lines of JSON.
     #[arg(long)]
     json_logs: bool,
@@ -70,34 +65,36 @@ fn lease(text: &str) -> Result<Lease, String> {
     }
 }
 
-pub(crate) fn run(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run<A: ManagerArguments>(
+    arguments: &RunArguments<A>,
+    app: &App<A>,
+) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .context("cannot start the threads of the manager")?;
-    runtime.block_on(run_manager(arguments))?;
+    runtime.block_on(run_manager(arguments, app))?;
     Ok(ExitCode::SUCCESS)
 }
 
-async fn run_manager(arguments: &RunArguments) -> anyhow::Result<()> {
-    let traces = Telemetry::from_environment("windlass")?;
+async fn run_manager<A: ManagerArguments>(arguments: &RunArguments<A>, app: &App<A>) -> anyhow::Result<()> {
+    let traces = Telemetry::from_environment(app.name())?;
     logs::start(arguments.json_logs, traces.as_ref());
-    let ended = manager(arguments)?.run().await;
+    let ended = manager(arguments, app)?.run().await;
     if let Some(traces) = traces {
         traces.shutdown().await;
     }
     Ok(ended?)
 }
 
-fn manager(arguments: &RunArguments) -> anyhow::Result<Manager> {
-    let mut manager = Manager::new().workers(arguments.workers);
-    let bundled = controllers::named(&arguments.names)?;
-    let namespaces = controllers::namespaces(&bundled, &arguments.namespace, arguments.all_namespaces);
+fn manager<A: ManagerArguments>(arguments: &RunArguments<A>, app: &App<A>) -> anyhow::Result<Manager> {
+    let mut manager = app.configured(Manager::new()).workers(arguments.workers);
+    let controllers = named(app.controllers(), &arguments.names)?;
+    let namespaces = namespaces(&controllers, &arguments.namespace, arguments.all_namespaces);
     manager = manager.namespaces(namespaces.iter().map(String::as_str));
-    manager = manager.service(Lightpeers, LightpeerClient::new(lightpeers(arguments)?));
-    for bundled in bundled {
-        tracing::info!(controller = bundled.name(), about = bundled.about, "starting controller");
-        manager = manager.with_controller(bundled.controller);
+    for known in controllers {
+        tracing::info!(controller = known.name(), about = known.about(), "starting controller");
+        manager = manager.with_controller(known.controller().clone());
     }
     if let Some(address) = arguments.endpoints {
         manager = manager.endpoints(address);
@@ -106,20 +103,7 @@ fn manager(arguments: &RunArguments) -> anyhow::Result<Manager> {
         let settings = LeaderSettings { namespace, name, identity: identity(), timing: Timing::default() };
         manager = manager.leader_election(settings);
     }
-    if let Some(url) = &arguments.dns {
-        manager = manager.service(Dns, HttpDns::new(url));
-    }
-    Ok(manager)
-}
-
-/// How lightpeers are called.
-fn lightpeers(arguments: &RunArguments) -> anyhow::Result<LightpeerSettings> {
-    let read =
-        |path: &PathBuf| std::fs::read(path).with_context(|| format!("cannot read {}", path.display()));
-    let authority = arguments.lightpeer_authority.as_ref().map(read).transpose()?;
-    let settings = LightpeerSettings { authority, ..LightpeerSettings::default() };
-    settings.check().context("--lightpeer-authority must be a file with certificates (PEM)")?;
-    Ok(settings)
+    arguments.manager.configure(manager)
 }
 
 /// The pod or machine, and what distinguishes this process from an earlier one on it.

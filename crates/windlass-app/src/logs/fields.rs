@@ -89,7 +89,7 @@ mod tests {
         let text = String::from_utf8(lines.0.lock().expect("lock is not poisoned").clone()).expect("text");
         assert_eq!(
             text,
-            " INFO reconcile{object=\"b\"}: windlass::logs::fields::tests: done path=\"First\"\n"
+            " INFO reconcile{object=\"b\"}: windlass_app::logs::fields::tests: done path=\"First\"\n"
         );
     }
 }

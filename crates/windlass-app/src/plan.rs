@@ -1,4 +1,4 @@
-//! `windlass plan`: what a reconcile would change on a live cluster.
+//! `plan`: what a reconcile would change on a live cluster.
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use windlass::recording::RecordedEnd;
 use windlass::{Controller, ObjectRef, ReconcileResult};
 use windlass_runtime::{Api, Plan, Planner};
 
-use crate::controllers;
+use crate::app_controller::{AppController, names};
 use crate::output::OutputArguments;
 
 /// The exit code of `--exit-code` when something would be different.
@@ -20,7 +20,7 @@ const DIFFERENT: u8 = 2;
 /// The same when the plan ends at a call, and nothing is different so far.
 const OPEN: u8 = 3;
 
-/// Show what a bundled controller would change on a live cluster, without changing it.
+/// Show what a controller would change on a live cluster, without changing it.
 ///
 /// Every write is a dry run on the API server, so that defaults and refusals are real. Calls to other services are not
 /// made: the plan ends at the first. Secrets are not shown. The cluster is the one that kubectl would use. The exit code is
@@ -28,10 +28,10 @@ const OPEN: u8 = 3;
 /// and when the cluster does not answer.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  windlass plan pair.yaml                     if this object were applied
-  kubectl get pair a -o yaml | windlass plan -
-  windlass plan pair/a -n default             for an object on the cluster
-  windlass plan pair/a --exit-code            for scripts")]
+  PROGRAM plan KIND-NAME.yaml                     if this object were applied
+  kubectl get KIND-NAME a -o yaml | PROGRAM plan -
+  PROGRAM plan KIND-NAME/a -n default             for an object on the cluster
+  PROGRAM plan KIND-NAME/a --exit-code            for scripts")]
 pub(crate) struct PlanArguments {
     /// File with the parent as YAML or JSON, - for standard input, or KIND/NAME of an object on the cluster.
     #[arg(value_name = "FILE|-|KIND/NAME")]
@@ -60,11 +60,11 @@ enum Parent {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &PlanArguments, controllers: &[AppController]) -> anyhow::Result<ExitCode> {
     let parent = parent(&arguments.parent)?;
-    let controller = controller(&parent, arguments.controller.as_deref())?;
+    let controller = controller(controllers, &parent, arguments.controller.as_deref())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let plan = runtime.context("the runtime cannot start")?.block_on(make(arguments, parent, &controller))?;
+    let plan = runtime.context("the runtime cannot start")?.block_on(make(arguments, parent, controller))?;
     let mut out = std::io::stdout().lock();
     if arguments.output.is_json() {
         writeln!(out, "{:#}", plan.to_value())?;
@@ -138,27 +138,34 @@ fn parent(argument: &str) -> anyhow::Result<Parent> {
     }
 }
 
-/// The controller that looks after a parent.
-fn controller(parent: &Parent, wanted: Option<&str>) -> anyhow::Result<Controller> {
+/// The controller that reconciles a parent.
+fn controller<'a>(
+    controllers: &'a [AppController],
+    parent: &Parent,
+    wanted: Option<&str>,
+) -> anyhow::Result<&'a Controller> {
     let called = match parent {
         Parent::Given(value) => value["kind"].as_str().unwrap_or_default(),
         Parent::Named { kind, .. } => kind,
     };
-    let bundled = controllers::all()?;
-    let names = controllers::names(&bundled);
-    let found = bundled.into_iter().find(|bundled| {
-        bundled.has_parents_called(called) && wanted.is_none_or(|wanted| bundled.name() == wanted)
-    });
-    found.map(|bundled| bundled.controller).with_context(|| {
-        let wanted = wanted.map(|wanted| format!(" of the name {wanted}")).unwrap_or_default();
+    let found = controllers
+        .iter()
+        .find(|known| known.has_parents_called(called) && wanted.is_none_or(|wanted| known.name() == wanted));
+    found.map(AppController::controller).with_context(|| {
+        let wanted = wanted.map(|wanted| format!(" with the name {wanted}")).unwrap_or_default();
+        let names = names(controllers);
         format!(
-            "no bundled controller{wanted} looks after {called} ({names} are bundled): for your own, call windlass_runtime::plan"
+            "no controller{wanted} of this program reconciles {called} (it has {names}): for a controller of another \
+             program, use that program's plan"
         )
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use two_configmaps::TwoConfigMaps;
+    use web_app::WebApps;
+
     use super::*;
 
     #[test]
@@ -173,13 +180,16 @@ mod tests {
 
     #[test]
     fn controllers_are_found_by_kind_and_name() {
+        let all = [AppController::new(TwoConfigMaps), AppController::new(WebApps)];
         let pair = Parent::Named { kind: "pairs".to_owned(), name: "a".to_owned() };
-        assert_eq!(controller(&pair, None).expect("one").name(), "two-configmaps");
+        assert_eq!(controller(&all, &pair, None).expect("one").name(), "two-configmaps");
         let app = Parent::Named { kind: "WebApp".to_owned(), name: "a".to_owned() };
-        assert_eq!(controller(&app, Some("web-app")).expect("one").name(), "web-app");
-        let message = controller(&pair, Some("unknown")).err().expect("none").to_string();
+        assert_eq!(controller(&all, &app, Some("web-app")).expect("one").name(), "web-app");
+        let message = controller(&all, &pair, Some("unknown")).err().expect("none").to_string();
         assert!(
-            message.contains("of the name unknown looks after pairs (two-configmaps, web-app"),
+            message.contains(
+                "with the name unknown of this program reconciles pairs (it has two-configmaps, web-app"
+            ),
             "{message}"
         );
     }

@@ -1,6 +1,5 @@
-//! `windlass check`: runs the bundled checks and reports what they found.
+//! `check`: runs checks and reports what they found.
 
-pub(crate) mod bundled;
 mod finding;
 mod interrupt;
 mod numbers;
@@ -14,35 +13,32 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::Args;
-use clap::builder::PossibleValuesParser;
 use serde_json::json;
 use windlass_check::Reductions;
 use windlass_check::engine::Options;
 
-use bundled::Bundled;
 use finding::{Finding, Verdict};
 
+use crate::app_check::AppCheck;
 use crate::output::OutputArguments;
 
-/// The exit code for what could not be started.
-pub(crate) const BAD_USAGE: u8 = 2;
 /// Default maximum number of states of a check, after which it is undecided.
 const MAX_STATES: usize = 20_000_000;
 
-/// Check the bundled controllers: every crash, duplicate and reordering, on every interleaving.
+/// Check controllers: every crash, duplicate and reordering, on every interleaving.
 ///
 /// Without names, all of them are checked but the specimens, which are broken on purpose. The exit code is 0 if
 /// everything holds, 1 if something is violated, 2 for bad usage, 3 if something could not be decided.
 #[derive(Args, Debug, Default)]
 #[command(after_help = "Examples:
-  windlass check                                             check everything
-  windlass check second-first --trace-dir traces             see a mistake being found, and keep its trace
-  windlass check two-configmaps --memory 2G --output json    within bounds, for a tool")]
+  PROGRAM check                                 check everything
+  PROGRAM check CHECK-NAME --trace-dir traces   keep the trace of what is violated
+  PROGRAM check CHECK-NAME --memory 2G --output json")]
 pub(crate) struct CheckArguments {
     /// Names of the checks to run; `--list` prints them.
-    #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(bundled::all().into_iter().map(|known| known.name)), hide_possible_values = true)]
+    #[arg(value_name = "NAME")]
     names: Vec<String>,
     /// List the checks and exit.
     #[arg(long)]
@@ -87,10 +83,10 @@ fn at_least_one(text: &str) -> Result<usize, String> {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(arguments: &CheckArguments, checks: &[AppCheck]) -> anyhow::Result<ExitCode> {
     let mut out = io::stdout().lock();
     if arguments.list {
-        list(&mut out, &bundled::all(), arguments.output.is_json())?;
+        list(&mut out, checks, arguments.output.is_json())?;
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(folder) = &arguments.trace_dir {
@@ -99,20 +95,27 @@ pub(crate) fn run(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
             format!("{} cannot be used for traces: give another folder", folder.display())
         })?;
     }
-    let all = bundled::all();
-    let chosen: Vec<&Bundled> = all.iter().filter(|known| is_chosen(known, &arguments.names)).collect();
+    if let Some(unknown) = arguments.names.iter().find(|name| by_name(checks, name).is_none()) {
+        bail!("there is no check {unknown:?}; --list prints those that there are");
+    }
+    let chosen: Vec<&AppCheck> = checks.iter().filter(|known| is_chosen(known, &arguments.names)).collect();
     let stop = interrupt::watch()?;
     let worst = check_all(&mut out, &chosen, arguments, &stop)?;
     Ok(ExitCode::from(worst.exit_code()))
 }
 
-fn is_chosen(bundled: &Bundled, names: &[String]) -> bool {
-    if names.is_empty() { !bundled.is_specimen } else { names.iter().any(|name| name == bundled.name) }
+/// The check with a name.
+pub(crate) fn by_name<'a>(checks: &'a [AppCheck], name: &str) -> Option<&'a AppCheck> {
+    checks.iter().find(|known| known.name == name)
 }
 
-fn list(out: &mut impl Write, all: &[Bundled], as_json: bool) -> io::Result<()> {
+fn is_chosen(known: &AppCheck, names: &[String]) -> bool {
+    if names.is_empty() { !known.is_specimen } else { names.iter().any(|name| name == known.name) }
+}
+
+fn list(out: &mut impl Write, all: &[AppCheck], as_json: bool) -> io::Result<()> {
     if as_json {
-        let entry = |known: &Bundled| json!({ "name": known.name, "about": known.about, "specimen": known.is_specimen });
+        let entry = |known: &AppCheck| json!({ "name": known.name, "about": known.about, "specimen": known.is_specimen });
         return writeln!(out, "{:#}", json!(all.iter().map(entry).collect::<Vec<_>>()));
     }
     let width = all.iter().map(|known| known.name.len()).max().unwrap_or(0);
@@ -126,16 +129,16 @@ fn list(out: &mut impl Write, all: &[Bundled], as_json: bool) -> io::Result<()> 
 /// Checks one after the other and shows each as soon as it is known; JSON comes as a whole, at the end.
 fn check_all(
     out: &mut impl Write,
-    chosen: &[&Bundled],
+    chosen: &[&AppCheck],
     arguments: &CheckArguments,
     stop: &Arc<AtomicBool>,
 ) -> anyhow::Result<Verdict> {
     let mut worst = Verdict::Holds;
     let mut documents = Vec::new();
-    for bundled in chosen {
+    for known in chosen {
         let finding = match stop.load(Ordering::Relaxed) {
-            true => Finding::not_started(bundled.name, &(bundled.check)()),
-            false => check_one(bundled, arguments, stop)?,
+            true => Finding::not_started(known.name, &known.check()),
+            false => check_one(known, arguments, stop)?,
         };
         worst = worst.max(finding.verdict);
         if arguments.output.is_json() {
@@ -153,22 +156,22 @@ fn check_all(
 }
 
 fn check_one(
-    bundled: &Bundled,
+    known: &AppCheck,
     arguments: &CheckArguments,
     stop: &Arc<AtomicBool>,
 ) -> anyhow::Result<Finding> {
-    let check = (bundled.check)();
+    let check = known.check();
     let mut finding = match arguments.simulate {
         Some(seconds) => {
             let simulation = simulate::run(&check, seconds, arguments.seed, stop);
-            Finding::simulated(bundled.name, &check, &simulation)
+            Finding::simulated(known.name, &check, &simulation)
         }
         None => {
             let check =
-                check.options(options(bundled.name, arguments, stop)).reductions_among(allowed(arguments));
+                check.options(options(known.name, arguments, stop)).reductions_among(allowed(arguments));
             let report = check.run();
             progress::clear();
-            Finding::explored(bundled.name, &check, &report)
+            Finding::explored(known.name, &check, &report)
         }
     };
     if let (Some(folder), Some(counterexample)) = (&arguments.trace_dir, &finding.counterexample) {

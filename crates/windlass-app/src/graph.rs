@@ -1,4 +1,4 @@
-//! `windlass graph`: the states of a controller as a picture.
+//! `graph`: the states of a controller as a picture.
 
 mod layout;
 mod svg;
@@ -10,13 +10,13 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use windlass::{Controller, StateInfo};
 
-use crate::controllers;
+use crate::app_controller::{AppController, named};
 
-/// Draw the states of a bundled controller, with their conditions, and of its finalizer machine.
+/// Draw the states of a controller, with their conditions, and of its finalizer machine.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  windlass graph web-app                          Mermaid, for a README
-  windlass graph web-app --format svg > web-app.svg")]
+  PROGRAM graph CONTROLLER                        Mermaid, for a README
+  PROGRAM graph CONTROLLER --format svg > CONTROLLER.svg")]
 pub(crate) struct GraphArguments {
     /// Name of the controller.
     name: String,
@@ -38,9 +38,10 @@ pub(crate) struct Drawn {
     states: &'static [StateInfo],
 }
 
-pub(crate) fn run(arguments: &GraphArguments) -> anyhow::Result<ExitCode> {
-    let bundled = controllers::by_name(&arguments.name)?;
-    io::stdout().lock().write_all(draw(&bundled.controller, arguments.format).as_bytes())?;
+pub(crate) fn run(arguments: &GraphArguments, controllers: &[AppController]) -> anyhow::Result<ExitCode> {
+    for known in named(controllers, std::slice::from_ref(&arguments.name))? {
+        io::stdout().lock().write_all(draw(known.controller(), arguments.format).as_bytes())?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -61,7 +62,7 @@ mod tests {
     use super::*;
 
     fn drawn(format: Format) -> String {
-        draw(&controllers::by_name("web-app").expect("it is bundled").controller, format)
+        draw(&Controller::new(web_app::WebApps), format)
     }
 
     #[test]

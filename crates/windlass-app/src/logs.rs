@@ -18,7 +18,7 @@ const USUAL: &str = "info,kube_client=off";
 
 /// Logs to standard error, so that standard output stays what scripts expect. `WINDLASS_LOG` sets the filter;
 /// the collector gets all spans.
-pub(crate) fn start(json: bool, traces: Option<&Telemetry>) {
+pub fn start(json: bool, traces: Option<&Telemetry>) {
     let filter = EnvFilter::try_from_env("WINDLASS_LOG").unwrap_or_else(|_| EnvFilter::new(USUAL));
     let lines =
         tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(is_coloured(&io::stderr()));

@@ -4,7 +4,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 
 /// Reads an address and a port. A name is looked up, and of its addresses one of IPv4 is taken, if there is one: what
 /// listens there is reached by the name as well as by `127.0.0.1`.
-pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
+pub fn address(text: &str) -> Result<SocketAddr, String> {
     let example = "write it like 127.0.0.1:6443 or localhost:0, where 0 takes a free port";
     let Some((host, port)) = text.rsplit_once(':').filter(|(host, _)| !host.is_empty()) else {
         return Err(format!("an address and a port are needed; {example}"));

@@ -20,14 +20,19 @@ fn wrong() -> Check {
     check.always("in order", |world| !world.has::<ConfigMap>("a-cm2") || world.has::<ConfigMap>("a-cm1"))
 }
 
-const RIGHT: Bundled = Bundled { name: "right", about: "as it should be", is_specimen: false, check: right };
-const WRONG: Bundled = Bundled { name: "wrong", about: "as it should not", is_specimen: true, check: wrong };
+fn right_check() -> AppCheck {
+    AppCheck::new("right", "as it should be", right)
+}
+
+fn wrong_check() -> AppCheck {
+    AppCheck::new("wrong", "as it should not", wrong).specimen()
+}
 
 fn arguments() -> CheckArguments {
     CheckArguments { max_states: MAX_STATES, threads: Some(1), ..CheckArguments::default() }
 }
 
-fn checked(chosen: &[&Bundled], arguments: &CheckArguments, stopped: bool) -> (Verdict, String) {
+fn checked(chosen: &[&AppCheck], arguments: &CheckArguments, stopped: bool) -> (Verdict, String) {
     let mut out = Vec::new();
     let stop = Arc::new(AtomicBool::new(stopped));
     let worst = check_all(&mut out, chosen, arguments, &stop).unwrap();
@@ -36,7 +41,7 @@ fn checked(chosen: &[&Bundled], arguments: &CheckArguments, stopped: bool) -> (V
 
 #[test]
 fn what_holds_is_shown_in_a_block() {
-    let (worst, text) = checked(&[&RIGHT], &arguments(), false);
+    let (worst, text) = checked(&[&right_check()], &arguments(), false);
     assert_eq!(worst.exit_code(), 0);
     let labels: Vec<&str> = text.lines().map(|line| line.get(..13).unwrap_or(line).trim()).collect();
     assert_eq!(labels[..6], ["right", "bounds", "states", "transitions", "memory", "rules"], "{text}");
@@ -48,14 +53,14 @@ fn what_holds_is_shown_in_a_block() {
 /// The DNS of web apps remembers generations, and the check declares so: renumbering them would report a false violation.
 #[test]
 fn what_a_check_says_of_reductions_holds_on_the_command_line() {
-    let web_app = bundled::by_name("web-app").expect("it is bundled");
+    let web_app = AppCheck::new("web-app", "", web_app::worlds::deleted);
     let (worst, text) = checked(&[&web_app], &arguments(), false);
     assert_eq!(worst.exit_code(), 0, "{text}");
 }
 
 #[test]
 fn what_is_violated_comes_with_its_trace_and_decides_the_exit_code() {
-    let (worst, text) = checked(&[&WRONG, &RIGHT], &arguments(), false);
+    let (worst, text) = checked(&[&wrong_check(), &right_check()], &arguments(), false);
     assert_eq!(worst.exit_code(), 1);
     assert!(
         text.contains(
@@ -73,7 +78,7 @@ fn what_is_violated_comes_with_its_trace_and_decides_the_exit_code() {
 fn traces_are_kept_on_request_and_can_be_replayed() {
     let folder = std::env::temp_dir().join(format!("windlass-check-{}", std::process::id()));
     let arguments = CheckArguments { trace_dir: Some(folder.clone()), ..arguments() };
-    let (_, text) = checked(&[&RIGHT, &WRONG], &arguments, false);
+    let (_, text) = checked(&[&right_check(), &wrong_check()], &arguments, false);
     let mut names: Vec<PathBuf> =
         std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     names.sort();
@@ -93,16 +98,16 @@ fn traces_are_kept_on_request_and_can_be_replayed() {
 #[test]
 fn limits_and_interruptions_leave_it_undecided() {
     let limited = CheckArguments { max_states: 3, ..arguments() };
-    let (worst, text) = checked(&[&RIGHT], &limited, false);
+    let (worst, text) = checked(&[&right_check()], &limited, false);
     assert_eq!(worst.exit_code(), 3);
     let undecided = "  verdict      NOT DECIDED (the state limit was reached); random runs found nothing\n";
     assert!(text.contains(undecided), "{text}");
     // What is beyond the limit may still be found at random, and from its seed again.
     let (worst, text) =
-        checked(&[&WRONG], &CheckArguments { max_states: 1, seed: Some(7), ..arguments() }, false);
+        checked(&[&wrong_check()], &CheckArguments { max_states: 1, seed: Some(7), ..arguments() }, false);
     assert_eq!(worst.exit_code(), 1, "{text}");
     assert!(text.contains("VIOLATED (again with --simulate 1 --seed "), "{text}");
-    let (worst, text) = checked(&[&RIGHT, &WRONG], &arguments(), true);
+    let (worst, text) = checked(&[&right_check(), &wrong_check()], &arguments(), true);
     assert_eq!(worst.exit_code(), 3);
     assert_eq!(text.matches("NOT DECIDED (it was not started)\n").count(), 2, "{text}");
 }
@@ -110,7 +115,7 @@ fn limits_and_interruptions_leave_it_undecided() {
 #[test]
 fn tools_get_one_document() {
     let arguments = CheckArguments { output: OutputArguments::JSON, ..arguments() };
-    let (_, text) = checked(&[&RIGHT, &WRONG], &arguments, false);
+    let (_, text) = checked(&[&right_check(), &wrong_check()], &arguments, false);
     let all: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(all["verdict"], "violated");
     assert_eq!(all["checks"][0]["verdict"], "holds");
@@ -121,12 +126,12 @@ fn tools_get_one_document() {
 
 #[test]
 fn specimens_are_checked_on_request_only() {
-    assert!(is_chosen(&RIGHT, &[]));
-    assert!(!is_chosen(&WRONG, &[]));
-    assert!(is_chosen(&WRONG, &["wrong".to_owned()]));
-    assert!(!is_chosen(&RIGHT, &["wrong".to_owned()]));
+    assert!(is_chosen(&right_check(), &[]));
+    assert!(!is_chosen(&wrong_check(), &[]));
+    assert!(is_chosen(&wrong_check(), &["wrong".to_owned()]));
+    assert!(!is_chosen(&right_check(), &["wrong".to_owned()]));
     let mut out = Vec::new();
-    list(&mut out, &[RIGHT, WRONG], false).unwrap();
+    list(&mut out, &[right_check(), wrong_check()], false).unwrap();
     assert_eq!(
         String::from_utf8(out).unwrap(),
         "right  as it should be\nwrong  as it should not (broken on purpose: only on request)\n"
@@ -135,13 +140,13 @@ fn specimens_are_checked_on_request_only() {
 
 #[test]
 fn random_runs_find_what_is_wrong_and_prove_nothing() {
-    let simulated = |bundled: &Bundled| {
+    let simulated = |known: &AppCheck| {
         let stop = Arc::new(AtomicBool::new(false));
         // The time is only a limit: the first run finds it.
-        let simulation = simulate::run(&(bundled.check)(), 600, Some(7), &stop);
-        Finding::simulated("random", &(bundled.check)(), &simulation)
+        let simulation = simulate::run(&known.check(), 600, Some(7), &stop);
+        Finding::simulated("random", &known.check(), &simulation)
     };
-    let text = simulated(&WRONG).to_string();
+    let text = simulated(&wrong_check()).to_string();
     assert!(text.contains("  verdict      VIOLATED (again with --simulate 1 --seed 7)\n"), "{text}");
     assert!(text.contains("  runs         1, seeds from 7\n"), "{text}");
     let stop = Arc::new(AtomicBool::new(true));

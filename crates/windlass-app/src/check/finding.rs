@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 use windlass_check::engine::{Memory, Simulation};
 use windlass_check::{Check, Counterexample, Report, Saved, Violation};
 
+use crate::app::program_name;
+
 use super::numbers::{bytes, grouped, per_second};
 
 /// What a check found.
@@ -163,7 +165,7 @@ impl fmt::Display for Finding {
         match &self.saved {
             Some(saved) => {
                 writeln!(f, "\nto step through it, open {}", saved.html.display())?;
-                writeln!(f, "to try it again: windlass replay {}", saved.json.display())
+                writeln!(f, "to try it again: {} replay {}", program_name(), saved.json.display())
             }
             None => writeln!(f, "\nto keep it and step through it, add --trace-dir DIR"),
         }

@@ -1,4 +1,4 @@
-//! `windlass crd` and `windlass manifests`: what is applied to a cluster.
+//! `crd` and `manifests`: what is applied to a cluster.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -8,12 +8,14 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use windlass_runtime::manifests::{ENDPOINTS_PORT, Installation, yaml};
 
-use crate::controllers;
+use crate::app::App;
+use crate::app_controller::{AppController, named, namespaces};
+use crate::arguments::ManagerArguments;
 
-/// Print the custom resource definitions of the bundled controllers.
+/// Print the custom resource definitions of the controllers.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:
-  windlass crd web-app | kubectl apply -f -")]
+  PROGRAM crd CONTROLLER | kubectl apply -f -")]
 pub(crate) struct CrdArguments {
     /// Name of a controller. Default: all.
     name: Option<String>,
@@ -22,22 +24,22 @@ pub(crate) struct CrdArguments {
     output: Format,
 }
 
-/// Print all that a cluster needs to run bundled controllers: definitions, account, roles, Deployment.
+/// Print all that a cluster needs to run the controllers: definitions, account, roles, Deployment.
 ///
 /// The roles allow just what the controllers declare.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:
-  windlass manifests web-app --image registry.example/windlass:1 --namespace operators | kubectl apply -f -")]
-pub(crate) struct ManifestsArguments {
+  PROGRAM manifests CONTROLLER --image registry.example/PROGRAM:1 --namespace operators | kubectl apply -f -")]
+pub(crate) struct ManifestsArguments<A: ManagerArguments> {
     /// Name of a controller. Default: all, in one process.
     name: Option<String>,
-    /// Container image of this program.
-    #[arg(long, default_value = "windlass:latest")]
-    image: String,
+    /// Container image of this program. Default: its name, with the tag `latest`.
+    #[arg(long)]
+    image: Option<String>,
     /// Namespace that the process runs in. Default: the name of the controller.
     #[arg(long)]
     namespace: Option<String>,
-    /// Watch only this namespace; may be repeated. Default: `default` for klight, all namespaces for the others.
+    /// Watch only this namespace; may be repeated. Default: what each controller says, or all namespaces.
     #[arg(long, value_name = "NAMESPACE")]
     watch_namespace: Vec<String>,
     /// Watch all namespaces.
@@ -49,9 +51,8 @@ pub(crate) struct ManifestsArguments {
     /// Use leader election even with a single replica.
     #[arg(long)]
     leader_election: bool,
-    /// URL of the DNS service of web-app, as for `windlass run --dns`.
-    #[arg(long, value_name = "URL")]
-    dns: Option<String>,
+    #[command(flatten)]
+    manager: A,
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Yaml)]
     output: Format,
@@ -64,21 +65,30 @@ enum Format {
     Json,
 }
 
-pub(crate) fn run_crd(arguments: &CrdArguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run_crd(arguments: &CrdArguments, controllers: &[AppController]) -> anyhow::Result<ExitCode> {
     let names: Vec<String> = arguments.name.iter().cloned().collect();
-    let definitions: Vec<Value> =
-        controllers::named(&names)?.into_iter().map(|bundled| bundled.definition).collect();
-    print(&definitions, arguments.output)
+    print(&definitions(&named(controllers, &names)?), arguments.output)
 }
 
-pub(crate) fn run(arguments: &ManifestsArguments) -> anyhow::Result<ExitCode> {
-    print(&installation(arguments)?.objects(), arguments.output)
+pub(crate) fn run<A: ManagerArguments>(
+    arguments: &ManifestsArguments<A>,
+    app: &App<A>,
+) -> anyhow::Result<ExitCode> {
+    print(&installation(arguments, app)?.objects(), arguments.output)
 }
 
-fn installation(arguments: &ManifestsArguments) -> anyhow::Result<Installation> {
+fn definitions(controllers: &[&AppController]) -> Vec<Value> {
+    controllers.iter().filter_map(|known| known.custom_resource().cloned()).collect()
+}
+
+fn installation<A: ManagerArguments>(
+    arguments: &ManifestsArguments<A>,
+    app: &App<A>,
+) -> anyhow::Result<Installation> {
     let names: Vec<String> = arguments.name.iter().cloned().collect();
-    let bundled = controllers::named(&names)?;
-    let name = arguments.name.as_deref().unwrap_or("windlass");
+    let controllers = named(app.controllers(), &names)?;
+    let name = arguments.name.as_deref().unwrap_or(app.name());
+    let image = arguments.image.clone().unwrap_or_else(|| format!("{}:latest", app.name()));
     let leader_election = arguments.leader_election || arguments.replicas > 1;
     let namespace = arguments.namespace.clone().unwrap_or_else(|| name.to_owned());
     let mut container_arguments = vec!["run".to_owned()];
@@ -87,25 +97,25 @@ fn installation(arguments: &ManifestsArguments) -> anyhow::Result<Installation> 
     if leader_election {
         container_arguments.extend(["--lease".to_owned(), format!("{namespace}/{name}")]);
     }
-    let watched = controllers::namespaces(&bundled, &arguments.watch_namespace, arguments.all_namespaces);
+    let watched = namespaces(&controllers, &arguments.watch_namespace, arguments.all_namespaces);
     container_arguments
         .extend(watched.iter().flat_map(|namespace| ["--namespace".to_owned(), namespace.clone()]));
     if arguments.all_namespaces {
         container_arguments.push("--all-namespaces".to_owned());
     }
-    if let Some(url) = &arguments.dns {
-        container_arguments.extend(["--dns".to_owned(), url.clone()]);
-    }
-    let (definitions, controllers) =
-        bundled.into_iter().map(|bundled| (bundled.definition, bundled.controller)).unzip();
+    container_arguments.extend(arguments.manager.to_arguments());
     Ok(Installation {
         namespace,
         arguments: container_arguments,
         replicas: arguments.replicas,
         leader_election,
         watched_namespaces: watched,
-        definitions,
-        ..Installation::new(name, &arguments.image, controllers)
+        definitions: definitions(&controllers),
+        ..Installation::new(
+            name,
+            &image,
+            controllers.iter().map(|known| known.controller().clone()).collect(),
+        )
     })
 }
 

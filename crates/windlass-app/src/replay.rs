@@ -1,4 +1,4 @@
-//! `windlass replay`: replays a saved counterexample or a recorded reconcile.
+//! `replay`: replays a saved counterexample or a recorded reconcile.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,8 +9,11 @@ use serde_json::{Value, json};
 use windlass::recording::{self, Recording};
 use windlass_check::{Counterexample, Replayed};
 
-use crate::check::bundled;
-use crate::controllers;
+use crate::app::App;
+use crate::app_check::AppCheck;
+use crate::app_controller::{AppController, names};
+use crate::arguments::ManagerArguments;
+use crate::check::by_name;
 use crate::output::OutputArguments;
 
 /// Replay a saved counterexample of a check, or a recorded reconcile of a running controller.
@@ -20,23 +23,26 @@ use crate::output::OutputArguments;
 /// bad usage, and 3 if the controller sends other requests than recorded.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  windlass check second-first --trace-dir traces
-  windlass replay traces/second-first.json                     is the violation still there?
+  PROGRAM check --trace-dir traces
+  PROGRAM replay traces/NAME.json                              is the violation still there?
   curl -s localhost:8080/debug/recordings                      what a running controller has kept
   curl -s localhost:8080/debug/recordings/ID > reconcile.json
-  windlass replay reconcile.json                               does this version do the same?")]
+  PROGRAM replay reconcile.json                                does this version do the same?")]
 pub(crate) struct ReplayArguments {
-    /// A .json file from `windlass check --trace-dir DIR`, or a recording of a running controller.
+    /// A .json file from `check --trace-dir DIR`, or a recording of a running controller.
     file: PathBuf,
     #[command(flatten)]
     output: OutputArguments,
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &ReplayArguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run<A: ManagerArguments>(
+    arguments: &ReplayArguments,
+    app: &App<A>,
+) -> anyhow::Result<ExitCode> {
     match recorded(&arguments.file) {
-        Some(text) => reconcile(arguments, &text),
-        None => counterexample(arguments),
+        Some(text) => replay_recording(arguments, &text, app.controllers()),
+        None => replay_counterexample(arguments, app.checks()),
     }
 }
 
@@ -47,19 +53,23 @@ fn recorded(file: &Path) -> Option<String> {
     Recording::is_one(&document).then_some(text)
 }
 
-fn reconcile(arguments: &ReplayArguments, text: &str) -> anyhow::Result<ExitCode> {
+fn replay_recording(
+    arguments: &ReplayArguments,
+    text: &str,
+    controllers: &[AppController],
+) -> anyhow::Result<ExitCode> {
     let file = arguments.file.display();
     let recording =
         Recording::from_json(text).with_context(|| format!("{file} is no recording that can be used"))?;
-    let bundled = controllers::all()?;
-    let Some(known) = bundled.iter().find(|known| known.name() == recording.controller) else {
+    let Some(known) = controllers.iter().find(|known| known.name() == recording.controller) else {
         bail!(
-            "{file} is of the controller {:?}, which is not bundled ({} are): replay it in a test, with windlass::recording::replay",
+            "{file} is of the controller {:?}, which this program does not have (it has {}): replay it with the program \
+             that made it",
             recording.controller,
-            controllers::names(&bundled)
+            names(controllers)
         );
     };
-    let replayed = recording::replay(&known.controller, &recording);
+    let replayed = recording::replay(known.controller(), &recording);
     if arguments.output.is_json() {
         println!("{:#}", json!(replayed));
     } else {
@@ -74,18 +84,19 @@ fn reconcile(arguments: &ReplayArguments, text: &str) -> anyhow::Result<ExitCode
     }))
 }
 
-fn counterexample(arguments: &ReplayArguments) -> anyhow::Result<ExitCode> {
+fn replay_counterexample(arguments: &ReplayArguments, checks: &[AppCheck]) -> anyhow::Result<ExitCode> {
     let counterexample = Counterexample::load(&arguments.file)?;
-    let Some(bundled) = bundled::by_name(&counterexample.check) else {
-        let known: Vec<&str> = bundled::all().iter().map(|known| known.name).collect();
+    let Some(known) = by_name(checks, &counterexample.check) else {
+        let known: Vec<&str> = checks.iter().map(|known| known.name).collect();
         bail!(
-            "{} is of the check {:?}, which is not bundled ({} are): replay it in a test, with Check::replay",
+            "{} is of the check {:?}, which this program does not have (it has {}): replay it in a test, with \
+             Check::replay",
             arguments.file.display(),
             counterexample.check,
             known.join(", ")
         );
     };
-    let replayed = (bundled.check)().replay(&counterexample);
+    let replayed = known.check().replay(&counterexample);
     let (word, code) = match replayed {
         Replayed::NotReproduced { .. } => ("no-longer-wrong", 0),
         Replayed::Reproduced { .. } => ("still-wrong", 1),

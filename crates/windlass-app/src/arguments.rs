@@ -1,0 +1,30 @@
+//! Flags that a program adds to `run` and `manifests`.
+
+use clap::Args;
+use windlass_runtime::Manager;
+
+/// Flags of a program's own: what they change about the manager that `run` starts.
+pub trait ManagerArguments: Args + 'static {
+    /// Configures the manager: external services, above all.
+    ///
+    /// # Errors
+    /// A flag has a value that cannot be used.
+    fn configure(&self, manager: Manager) -> anyhow::Result<Manager>;
+
+    /// The same flags as they are written on a command line: `manifests` puts them into the Deployment.
+    fn to_arguments(&self) -> Vec<String>;
+}
+
+/// No further flags.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct NoArguments {}
+
+impl ManagerArguments for NoArguments {
+    fn configure(&self, manager: Manager) -> anyhow::Result<Manager> {
+        Ok(manager)
+    }
+
+    fn to_arguments(&self) -> Vec<String> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,66 @@
+//! The subcommands that every program has.
+
+use std::process::ExitCode;
+
+use clap::{ArgMatches, Command, Error, FromArgMatches, Subcommand};
+
+use crate::app::App;
+use crate::arguments::ManagerArguments;
+use crate::{check, completions, graph, manifests, plan, replay, run};
+
+/// One of the subcommands of a program. A program with commands of its own flattens this into its own enum:
+/// `#[command(flatten)] App(AppCommand<NoArguments>)`.
+pub struct AppCommand<A: ManagerArguments>(Commands<A>);
+
+#[derive(Subcommand)]
+enum Commands<A: ManagerArguments> {
+    Check(check::CheckArguments),
+    Plan(plan::PlanArguments),
+    Replay(replay::ReplayArguments),
+    Run(run::RunArguments<A>),
+    Crd(manifests::CrdArguments),
+    Manifests(manifests::ManifestsArguments<A>),
+    Graph(graph::GraphArguments),
+    Completions(completions::CompletionsArguments),
+}
+
+impl<A: ManagerArguments> AppCommand<A> {
+    /// Runs it. `whole` is the command line that it is a part of.
+    pub(crate) fn run(&self, app: &App<A>, whole: Command) -> anyhow::Result<ExitCode> {
+        match &self.0 {
+            Commands::Check(arguments) => check::run(arguments, app.checks()),
+            Commands::Plan(arguments) => plan::run(arguments, app.controllers()),
+            Commands::Replay(arguments) => replay::run(arguments, app),
+            Commands::Run(arguments) => run::run(arguments, app),
+            Commands::Crd(arguments) => manifests::run_crd(arguments, app.controllers()),
+            Commands::Manifests(arguments) => manifests::run(arguments, app),
+            Commands::Graph(arguments) => graph::run(arguments, app.controllers()),
+            Commands::Completions(arguments) => completions::run(arguments, whole),
+        }
+    }
+}
+
+// By hand, so that the arguments of each subcommand stay private.
+impl<A: ManagerArguments> FromArgMatches for AppCommand<A> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        Commands::from_arg_matches(matches).map(AppCommand)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        self.0.update_from_arg_matches(matches)
+    }
+}
+
+impl<A: ManagerArguments> Subcommand for AppCommand<A> {
+    fn augment_subcommands(command: Command) -> Command {
+        Commands::<A>::augment_subcommands(command)
+    }
+
+    fn augment_subcommands_for_update(command: Command) -> Command {
+        Commands::<A>::augment_subcommands_for_update(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        Commands::<A>::has_subcommand(name)
+    }
+}
