@@ -12,3 +12,12 @@ pub(crate) fn random_bytes() -> RandomBytes {
     SystemRandom::new().fill(&mut bytes).expect("the operating system gives random bits");
     RandomBytes(bytes)
 }
+
+/// 64 unpredictable bits.
+///
+/// # Panics
+/// As [`random_bytes`].
+pub(crate) fn random_u64() -> u64 {
+    let RandomBytes([a, b, c, d, e, f, g, h, ..]) = random_bytes();
+    u64::from_le_bytes([a, b, c, d, e, f, g, h])
+}

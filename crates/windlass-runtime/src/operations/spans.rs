@@ -2,13 +2,12 @@
 //!
 //! Logs show their fields with every line within them; with the feature `otel`, a collector of traces gets them too.
 
-use std::hash::{BuildHasher, RandomState};
-
 use tracing::field::Empty;
 use tracing::{Span, info_span};
 use windlass::ReconcileResult;
 use windlass::model::{Request, Response};
 
+use crate::operations::entropy::random_u64;
 use crate::queue::{Due, Work};
 
 /// The span of a reconcile. How it ended goes in by [`finished`].
@@ -31,9 +30,7 @@ pub fn reconcile(controller: &str, work: &Work) -> Span {
 
 /// Identifies a reconcile among those of all processes, in logs and traces.
 fn reconcile_id() -> String {
-    // Each state has keys of its own, drawn at random.
-    let drawn = || RandomState::new().hash_one(());
-    format!("{:016x}{:016x}", drawn(), drawn())
+    format!("{:016x}{:016x}", random_u64(), random_u64())
 }
 
 /// Records in the span of a reconcile how it ended.

@@ -1,19 +1,20 @@
 //! How long to wait before something that failed is tried again.
 
-use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
+
+use crate::operations::entropy::random_u64;
 
 /// Exponential backoff with jitter, so that those who failed together do not retry together.
 #[derive(Clone, Debug)]
-pub(crate) struct Backoff {
+pub(crate) struct JitteredBackoff {
     first: Duration,
     max: Duration,
     next: Duration,
 }
 
-impl Backoff {
+impl JitteredBackoff {
     pub(crate) fn new(first: Duration, max: Duration) -> Self {
-        Backoff { first, max, next: first }
+        JitteredBackoff { first, max, next: first }
     }
 
     /// How long to wait now: between half of the wait and all of it.
@@ -29,10 +30,9 @@ impl Backoff {
     }
 }
 
-/// Between 0 and 1. The keys of hash maps are random, and nothing more is needed here.
+/// Between 0 and 1.
 fn random_fraction() -> f64 {
-    let bits = u32::try_from(RandomState::new().hash_one(0) & u64::from(u32::MAX)).unwrap_or(0);
-    f64::from(bits) / f64::from(u32::MAX)
+    random_u64() as f64 / u64::MAX as f64
 }
 
 #[cfg(test)]
@@ -42,7 +42,7 @@ mod tests {
     #[test]
     fn waits_double_up_to_a_limit() {
         let second = Duration::from_secs(1);
-        let mut backoff = Backoff::new(second, 5 * second);
+        let mut backoff = JitteredBackoff::new(second, 5 * second);
         for full in [1, 2, 4, 5, 5] {
             let wait = backoff.wait();
             assert!(wait >= second * full / 2 && wait <= second * full, "{wait:?}");

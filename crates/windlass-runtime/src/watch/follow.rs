@@ -12,7 +12,7 @@ use crate::api::{Api, Form, of_answer};
 use crate::cache::Source;
 
 use super::events::{Event, Reader};
-use super::{Backoff, EventOrigin, Informer};
+use super::{EventOrigin, Informer, JitteredBackoff};
 
 /// Number of objects in one page of a list.
 const PAGE_SIZE: u64 = 500;
@@ -37,7 +37,7 @@ enum Broken {
 
 /// Keeps a watch up forever, even if a handler panics.
 pub(crate) async fn follow(api: &Api, watch: &Informer) {
-    let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
+    let mut backoff = JitteredBackoff::new(FIRST_WAIT, LONGEST_WAIT);
     loop {
         let _panic = AssertUnwindSafe(follow_on(api, watch)).catch_unwind().await;
         wait(watch, &mut backoff, "the watch panicked; please report this").await;
@@ -45,7 +45,7 @@ pub(crate) async fn follow(api: &Api, watch: &Informer) {
 }
 
 async fn follow_on(api: &Api, watch: &Informer) {
-    let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
+    let mut backoff = JitteredBackoff::new(FIRST_WAIT, LONGEST_WAIT);
     let mut listed = false;
     loop {
         let outcome =
@@ -62,7 +62,7 @@ async fn follow_on(api: &Api, watch: &Informer) {
     }
 }
 
-async fn wait(watch: &Informer, backoff: &mut Backoff, error: &str) {
+async fn wait(watch: &Informer, backoff: &mut JitteredBackoff, error: &str) {
     let wait = backoff.wait();
     tracing::warn!(watch = %watch.selection, again_after = ?wait, "{error}");
     watch.state.set_error(Some(error.to_owned()));
@@ -120,7 +120,7 @@ async fn list(api: &Api, watch: &Informer) -> Result<(), Broken> {
 }
 
 /// Follows events until the server ends the watch.
-async fn watch_once(api: &Api, watch: &Informer, backoff: &mut Backoff) -> Result<(), Broken> {
+async fn watch_once(api: &Api, watch: &Informer, backoff: &mut JitteredBackoff) -> Result<(), Broken> {
     let options = WatchOptions {
         resource_version: watch.cache.reached(),
         send_initial_events: false,

@@ -19,7 +19,7 @@ use windlass::{KindInfo, ObjectRef, only_metadata};
 use crate::api::Api;
 use crate::cache::{Cache, Change, Head, Source};
 
-pub(crate) use backoff::Backoff;
+pub(crate) use backoff::JitteredBackoff;
 pub(crate) use follow::follow;
 pub use selection::Selection;
 pub(crate) use state::StateCell;
