@@ -15,6 +15,7 @@ use windlass_model::{
 use crate::clock;
 use crate::closing::Closing;
 use crate::http::api::Api;
+use crate::http::definition_status::is_definition;
 use crate::store::{Feed, Record, Snapshot};
 
 /// Delay after a write that could not be stored, until everything is processed again.
@@ -174,10 +175,6 @@ impl Look<'_> {
             Look::Changes(changes) => changes.iter().any(|change| is_kind(&change.key)),
         }
     }
-}
-
-fn is_definition(key: &Key) -> bool {
-    &*key.group == definitions::GROUP && &*key.plural == definitions::PLURAL
 }
 
 fn is_custom(info: &Arc<windlass_model::TypeInfo>) -> bool {

@@ -55,6 +55,27 @@ async fn install_crd(client: &Client) {
     tokio::time::timeout(Duration::from_secs(30), established).await.expect("in time").expect("established");
 }
 
+/// `kubectl wait` fails on a definition whose conditions are null, as they are for a moment after a write in Kubernetes.
+#[tokio::test]
+async fn a_definition_has_conditions_as_soon_as_its_write_is_answered() {
+    let served = Served::start(&[]);
+    let crds: Api<CustomResourceDefinition> = Api::all(served.client().await);
+    for number in 0..20 {
+        let mut definition = Greeting::crd();
+        let group = format!("group{number}.example.com");
+        definition.metadata.name = Some(format!("greetings.{group}"));
+        definition.spec.group = group;
+        let created =
+            crds.create(&PostParams::default(), &definition).await.expect("the definition is taken");
+        let found = crds.get(&created.name_any()).await.expect("it is there");
+        let conditions = found.status.and_then(|status| status.conditions).unwrap_or_default();
+        assert!(
+            conditions.iter().any(|condition| condition.type_ == "Established"),
+            "{number}: {conditions:?}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn typed_objects() {
     let served = Served::start(&[]);

@@ -23,8 +23,8 @@ use crate::http::answer::{
 };
 use crate::http::guarded::Guarded;
 use crate::http::texts::{Texts, pieces};
-use crate::http::watch::Watch;
-use crate::http::{about, body, documents, health};
+use crate::http::watch::WatchRequest;
+use crate::http::{about, body, definition_status, documents, health};
 use crate::limits::Limits;
 use crate::metrics::{About, Metrics, RequestKind};
 use crate::store::{Snapshot, Storage, WriteError, Written};
@@ -184,7 +184,7 @@ impl Api {
         about: &About,
     ) -> Result<Answer, Status> {
         let (guard, events) = self.metrics.watch(about);
-        let stream = crate::http::watch::start(Watch {
+        let stream = crate::http::watch::start(WatchRequest {
             storage: self.storage.clone(),
             info,
             request: parsed.request,
@@ -222,8 +222,9 @@ impl Api {
             return Ok(self.encode(&parsed, info.as_deref(), &evaluate(&snapshot).response));
         }
         let written = self.storage.write(evaluate).await;
-        let Written { effect: Effect { response, .. }, text } =
+        let Written { effect: Effect { response, changes, .. }, text } =
             written.map_err(|error| storage_failure(&error))?;
+        definition_status::conditions_set(&self.storage, &changes).await;
         match text {
             Some(text) if parsed.output == Output::Object && parsed.format == Format::Json => {
                 Ok(with_all_warnings(of_text(response.code, &text), &parsed, &response))

@@ -7,6 +7,7 @@ pub(crate) mod answer;
 pub(crate) mod api;
 pub(crate) mod body;
 pub(crate) mod connections;
+pub(crate) mod definition_status;
 pub(crate) mod documents;
 pub(crate) mod guarded;
 pub(crate) mod health;

@@ -18,7 +18,7 @@ use windlass_model::types::Origin;
 use windlass_model::watch::{
     Event, EventKind, WatchOptions, event_for, initial_events, last_seen, too_old_version,
 };
-use windlass_model::{Request, ResourceId, Status, TypeInfo, list};
+use windlass_model::{Request, ResourceId, Status, TypeInfo, definitions, list};
 
 use crate::clock;
 use crate::closing::Closing;
@@ -31,13 +31,11 @@ const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
 /// Minimum duration of a watch without `timeoutSeconds`. Each gets a random one up to twice as long, so that clients do
 /// not all come back at the same time.
 const LEAST_SECONDS: u64 = 1800;
-/// The group and the plural of definitions of custom types.
-const DEFINITIONS: (&str, &str) = ("apiextensions.k8s.io", "customresourcedefinitions");
 /// Pieces that wait for the network; a piece holds all that was there when it was made.
 const PIECES_AHEAD: usize = 2;
 
 /// What a watch needs to know.
-pub(crate) struct Watch {
+pub(crate) struct WatchRequest {
     pub(crate) storage: Storage,
     pub(crate) info: Arc<TypeInfo>,
     pub(crate) request: Request,
@@ -55,7 +53,7 @@ pub(crate) struct Watch {
 ///
 /// # Errors
 /// The refusal, if the watch cannot begin: selectors that cannot be read, or a version of the future.
-pub(crate) fn start(watch: Watch) -> Result<PieceStream, Status> {
+pub(crate) fn start(watch: WatchRequest) -> Result<PieceStream, Status> {
     let filter = Filter::of(&watch.info, &watch.request)?;
     let snapshot = watch.storage.snapshot();
     let beginning = Beginning::of(&watch, &filter, &snapshot)?;
@@ -104,7 +102,7 @@ enum Initial {
 }
 
 impl Initial {
-    fn of(watch: &Watch, filter: &Filter, snapshot: &Snapshot) -> Result<Self, Status> {
+    fn of(watch: &WatchRequest, filter: &Filter, snapshot: &Snapshot) -> Result<Self, Status> {
         if !is_text(watch.output, watch.format) {
             let list = list::list(snapshot, &watch.info, &watch.request)?;
             return Ok(Initial::Events(initial_events(&list, filter, &watch.options).into()));
@@ -118,7 +116,7 @@ impl Initial {
 }
 
 impl Beginning {
-    fn of(watch: &Watch, filter: &Filter, snapshot: &Snapshot) -> Result<Self, Status> {
+    fn of(watch: &WatchRequest, filter: &Filter, snapshot: &Snapshot) -> Result<Self, Status> {
         let (options, current) = (&watch.options, snapshot.version());
         let wanted = options.resource_version;
         let (initial, after) = if options.send_initial_events {
@@ -135,7 +133,7 @@ impl Beginning {
 }
 
 /// Sends events until the watch is over.
-async fn run(mut watch: Watch, beginning: Beginning, mut encoder: Encoder, client: Client) {
+async fn run(mut watch: WatchRequest, beginning: Beginning, mut encoder: Encoder, client: Client) {
     let end = Instant::now() + lifetime(watch.options.timeout_seconds);
     let mut initial = beginning.initial;
     loop {
@@ -207,7 +205,7 @@ struct ServedType {
 }
 
 impl ServedType {
-    fn of(watch: &Watch) -> Self {
+    fn of(watch: &WatchRequest) -> Self {
         let (storage, resource) = (watch.storage.clone(), watch.info.resource.clone());
         let mut served = ServedType { storage, resource, definitions: None };
         if watch.info.origin != Origin::BuiltIn {
@@ -220,7 +218,7 @@ impl ServedType {
         // There is no feed only if the history has just dropped this version: try again.
         while self.definitions.is_none() {
             let version = self.storage.snapshot().version();
-            self.definitions = self.storage.feed(DEFINITIONS.0, DEFINITIONS.1, version).ok();
+            self.definitions = self.storage.feed(definitions::GROUP, definitions::PLURAL, version).ok();
         }
     }
 
@@ -258,7 +256,7 @@ struct Encoder {
 }
 
 impl Encoder {
-    fn new(watch: &Watch, filter: Filter) -> Self {
+    fn new(watch: &WatchRequest, filter: Filter) -> Self {
         Encoder {
             info: Arc::clone(&watch.info),
             form: ServedForm::of(&filter.api_version, &filter.kind),
