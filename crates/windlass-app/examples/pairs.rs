@@ -15,9 +15,7 @@ fn main() -> ExitCode {
             .version("1.2.3")
             .controller(AppController::new(TwoConfigMaps).definition(Pair::crd()))
             .check("in-order", "the second ConfigMap only after the first", || in_order(TwoConfigMaps))
-            .checks_from([
-                AppCheck::new("out-of-order", "the same, broken", || in_order(SecondFirst)).specimen()
-            ])
+            .checks([AppCheck::new("out-of-order", "the same, broken", || in_order(SecondFirst)).specimen()])
     })
 }
 

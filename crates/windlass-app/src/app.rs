@@ -5,8 +5,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Command, CommandFactory, FromArgMatches, Parser};
+use windlass::Kind;
 use windlass_check::Check;
-use windlass_runtime::Manager;
+use windlass_runtime::{Manager, Planner};
 
 use crate::app_check::AppCheck;
 use crate::app_controller::AppController;
@@ -28,11 +29,18 @@ pub struct App<A: ManagerArguments = NoArguments> {
     controllers: Vec<AppController>,
     checks: Vec<AppCheck>,
     configure: Vec<Configure>,
+    redactions: Vec<Redaction>,
     arguments: PhantomData<fn() -> A>,
 }
 
 /// Configures the manager that `run` starts.
-type Configure = Box<dyn Fn(Manager) -> Manager>;
+type Configure = Box<dyn FnOnce(Manager) -> anyhow::Result<Manager>>;
+
+/// Hides a field in recordings and in plans.
+struct Redaction {
+    manager: Box<dyn Fn(Manager) -> Manager>,
+    planner: Box<dyn Fn(Planner) -> Planner>,
+}
 
 #[derive(Parser)]
 struct CommandLine<A: ManagerArguments> {
@@ -50,6 +58,7 @@ impl App {
             controllers: Vec::new(),
             checks: Vec::new(),
             configure: Vec::new(),
+            redactions: Vec::new(),
             arguments: PhantomData,
         }
     }
@@ -57,8 +66,8 @@ impl App {
     /// Adds flags to `run` and `manifests`.
     #[must_use]
     pub fn arguments<A: ManagerArguments>(self) -> App<A> {
-        let App { name, about, version, controllers, checks, configure, .. } = self;
-        App { name, about, version, controllers, checks, configure, arguments: PhantomData }
+        let App { name, about, version, controllers, checks, configure, redactions, .. } = self;
+        App { name, about, version, controllers, checks, configure, redactions, arguments: PhantomData }
     }
 }
 
@@ -90,20 +99,32 @@ impl<A: ManagerArguments> App<A> {
         about: &str,
         make: impl Fn() -> Check + Send + Sync + 'static,
     ) -> Self {
-        self.checks_from([AppCheck::new(name, about, make)])
+        self.checks([AppCheck::new(name, about, make)])
     }
 
     /// Adds checks.
     #[must_use]
-    pub fn checks_from(mut self, checks: impl IntoIterator<Item = AppCheck>) -> Self {
+    pub fn checks(mut self, checks: impl IntoIterator<Item = AppCheck>) -> Self {
         self.checks.extend(checks);
         self
     }
 
-    /// Configures the manager that `run` starts: clients of external services, sources, limits.
+    /// Configures the manager that `run` starts: clients of external services, sources, limits. Flags of the command
+    /// line come after it, so `--workers` overrides [`Manager::workers`].
     #[must_use]
-    pub fn manager(mut self, configure: impl Fn(Manager) -> Manager + 'static) -> Self {
+    pub fn manager(mut self, configure: impl FnOnce(Manager) -> anyhow::Result<Manager> + 'static) -> Self {
         self.configure.push(Box::new(configure));
+        self
+    }
+
+    /// Redacts the texts that a JSON pointer, such as `/spec/password`, selects in objects of a kind, in recordings and
+    /// in plans. The contents of Secrets are always redacted.
+    #[must_use]
+    pub fn redact<Hidden: Kind>(mut self, pointer: &'static str) -> Self {
+        self.redactions.push(Redaction {
+            manager: Box::new(move |manager| manager.redact::<Hidden>(pointer)),
+            planner: Box::new(move |planner| planner.redact::<Hidden>(pointer)),
+        });
         self
     }
 
@@ -117,7 +138,7 @@ impl<A: ManagerArguments> App<A> {
         &self.controllers
     }
 
-    pub(crate) fn checks(&self) -> &[AppCheck] {
+    pub(crate) fn all_checks(&self) -> &[AppCheck] {
         &self.checks
     }
 
@@ -133,17 +154,19 @@ impl<A: ManagerArguments> App<A> {
         let command = self.with_examples(command);
         let matches = command.clone().get_matches();
         match CommandLine::<A>::from_arg_matches(&matches) {
-            Ok(line) => exit_code(self.run(&line.command, command)),
+            Ok(line) => exit_code(self.run(line.command, command)),
             Err(error) => error.exit(),
         }
     }
 
-    /// Runs a command. `whole` is the command line that it is a part of.
+    /// Runs a command. `root` is the command line that it is a part of, for `completions`.
+    ///
+    /// Not to be called from asynchronous code: `run` and `plan` start a runtime of their own, and `run` sets up logs.
     ///
     /// # Errors
     /// The command failed.
-    pub fn run(&self, command: &AppCommand<A>, whole: Command) -> anyhow::Result<ExitCode> {
-        command.run(self, whole)
+    pub fn run(self, command: AppCommand<A>, root: Command) -> anyhow::Result<ExitCode> {
+        command.run(self, root)
     }
 
     /// Puts the names of the program and of its controllers into the examples of a command line.
@@ -159,9 +182,15 @@ impl<A: ManagerArguments> App<A> {
         names.fill(command)
     }
 
-    /// Applies [`App::manager`].
-    pub(crate) fn configured(&self, manager: Manager) -> Manager {
-        self.configure.iter().fold(manager, |manager, configure| configure(manager))
+    /// Applies [`App::manager`] and [`App::redact`].
+    pub(crate) fn configure(&mut self, manager: Manager) -> anyhow::Result<Manager> {
+        let manager = self.redactions.iter().fold(manager, |manager, redact| (redact.manager)(manager));
+        self.configure.drain(..).try_fold(manager, |manager, configure| configure(manager))
+    }
+
+    /// Applies [`App::redact`].
+    pub(crate) fn redacted(&self, planner: Planner) -> Planner {
+        self.redactions.iter().fold(planner, |planner, redact| (redact.planner)(planner))
     }
 }
 

@@ -27,7 +27,7 @@ impl AppController {
 
     /// Describes it in one line.
     #[must_use]
-    pub fn with_about(self, about: impl Into<String>) -> Self {
+    pub fn about(self, about: impl Into<String>) -> Self {
         AppController { about: about.into(), ..self }
     }
 
@@ -54,7 +54,7 @@ impl AppController {
     }
 
     /// What it is, in one line; may be empty.
-    pub fn about(&self) -> &str {
+    pub fn description(&self) -> &str {
         &self.about
     }
 
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn an_unknown_name_is_answered_with_those_that_there_are() {
-        let all = [AppController::new(TwoConfigMaps).with_about("two maps")];
+        let all = [AppController::new(TwoConfigMaps).about("two maps")];
         let message = named(&all, &["three".to_owned()]).err().unwrap().to_string();
         assert!(message.contains("\"three\"; there are:\n  two-configmaps  two maps"), "{message}");
     }

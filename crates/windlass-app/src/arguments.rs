@@ -3,9 +3,9 @@
 use clap::Args;
 use windlass_runtime::Manager;
 
-/// Flags of a program's own: what they change about the manager that `run` starts.
+/// The program's own flags of `run` and `manifests`, and how they configure the manager.
 pub trait ManagerArguments: Args + 'static {
-    /// Configures the manager: external services, above all.
+    /// Configures the manager, for example adds clients of external services.
     ///
     /// # Errors
     /// A flag has a value that cannot be used.

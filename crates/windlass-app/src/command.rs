@@ -25,17 +25,16 @@ enum Commands<A: ManagerArguments> {
 }
 
 impl<A: ManagerArguments> AppCommand<A> {
-    /// Runs it. `whole` is the command line that it is a part of.
-    pub(crate) fn run(&self, app: &App<A>, whole: Command) -> anyhow::Result<ExitCode> {
+    pub(crate) fn run(self, app: App<A>, root: Command) -> anyhow::Result<ExitCode> {
         match &self.0 {
-            Commands::Check(arguments) => check::run(arguments, app.checks()),
-            Commands::Plan(arguments) => plan::run(arguments, app.controllers()),
-            Commands::Replay(arguments) => replay::run(arguments, app),
+            Commands::Check(arguments) => check::run(arguments, app.all_checks()),
+            Commands::Plan(arguments) => plan::run(arguments, &app),
+            Commands::Replay(arguments) => replay::run(arguments, &app),
             Commands::Run(arguments) => run::run(arguments, app),
             Commands::Crd(arguments) => manifests::run_crd(arguments, app.controllers()),
-            Commands::Manifests(arguments) => manifests::run(arguments, app),
+            Commands::Manifests(arguments) => manifests::run(arguments, &app),
             Commands::Graph(arguments) => graph::run(arguments, app.controllers()),
-            Commands::Completions(arguments) => completions::run(arguments, whole),
+            Commands::Completions(arguments) => completions::run(arguments, root),
         }
     }
 }

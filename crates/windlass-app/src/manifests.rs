@@ -24,7 +24,7 @@ pub(crate) struct CrdArguments {
     output: Format,
 }
 
-/// Print all that a cluster needs to run the controllers: definitions, account, roles, Deployment.
+/// Print everything that installs the controllers: CRDs, service account, RBAC roles, Deployment.
 ///
 /// The roles allow just what the controllers declare.
 #[derive(Args, Debug)]
@@ -36,7 +36,7 @@ pub(crate) struct ManifestsArguments<A: ManagerArguments> {
     /// Container image of this program. Default: its name, with the tag `latest`.
     #[arg(long)]
     image: Option<String>,
-    /// Namespace that the process runs in. Default: the name of the controller.
+    /// Namespace that the process runs in. Default: NAME or, without it, the name of this program.
     #[arg(long)]
     namespace: Option<String>,
     /// Watch only this namespace; may be repeated. Default: what each controller says, or all namespaces.
@@ -77,8 +77,15 @@ pub(crate) fn run<A: ManagerArguments>(
     print(&installation(arguments, app)?.objects(), arguments.output)
 }
 
+/// The CRDs, each once: several controllers may share a parent kind.
 fn definitions(controllers: &[&AppController]) -> Vec<Value> {
-    controllers.iter().filter_map(|known| known.custom_resource().cloned()).collect()
+    let mut all: Vec<Value> = Vec::new();
+    for definition in controllers.iter().filter_map(|controller| controller.custom_resource()) {
+        if !all.contains(definition) {
+            all.push(definition.clone());
+        }
+    }
+    all
 }
 
 fn installation<A: ManagerArguments>(

@@ -12,7 +12,9 @@ use windlass::recording::RecordedEnd;
 use windlass::{Controller, ObjectRef, ReconcileResult};
 use windlass_runtime::{Api, Plan, Planner};
 
+use crate::app::App;
 use crate::app_controller::{AppController, names};
+use crate::arguments::ManagerArguments;
 use crate::output::OutputArguments;
 
 /// The exit code of `--exit-code` when something would be different.
@@ -60,11 +62,12 @@ enum Parent {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &PlanArguments, controllers: &[AppController]) -> anyhow::Result<ExitCode> {
+pub(crate) fn run<A: ManagerArguments>(arguments: &PlanArguments, app: &App<A>) -> anyhow::Result<ExitCode> {
     let parent = parent(&arguments.parent)?;
-    let controller = controller(controllers, &parent, arguments.controller.as_deref())?;
+    let controller = controller(app.controllers(), &parent, arguments.controller.as_deref())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let plan = runtime.context("the runtime cannot start")?.block_on(make(arguments, parent, controller))?;
+    let plan =
+        runtime.context("the runtime cannot start")?.block_on(make(arguments, app, parent, controller))?;
     let mut out = std::io::stdout().lock();
     if arguments.output.is_json() {
         writeln!(out, "{:#}", plan.to_value())?;
@@ -79,13 +82,18 @@ pub(crate) fn run(arguments: &PlanArguments, controllers: &[AppController]) -> a
     })
 }
 
-async fn make(arguments: &PlanArguments, parent: Parent, controller: &Controller) -> anyhow::Result<Plan> {
+async fn make<A: ManagerArguments>(
+    arguments: &PlanArguments,
+    app: &App<A>,
+    parent: Parent,
+    controller: &Controller,
+) -> anyhow::Result<Plan> {
     let config = crate::kubeconfig::config(arguments.kubeconfig.as_deref()).await?;
     let namespace = arguments.namespace.clone().unwrap_or_else(|| config.default_namespace.clone());
     let namespace = if controller.declaration().parent().namespaced { namespace } else { String::new() };
     let cluster = config.cluster_url.to_string();
     let client = kube::Client::try_from(config).context("the kubeconfig cannot be used")?;
-    let planner = Planner::new(Api::new(client));
+    let planner = app.redacted(Planner::new(Api::new(client)));
     match parent {
         Parent::Given(mut given) => {
             if object::namespace(&given).is_empty() && !namespace.is_empty() {

@@ -42,7 +42,7 @@ pub(crate) fn run<A: ManagerArguments>(
 ) -> anyhow::Result<ExitCode> {
     match recorded(&arguments.file) {
         Some(text) => replay_recording(arguments, &text, app.controllers()),
-        None => replay_counterexample(arguments, app.checks()),
+        None => replay_counterexample(arguments, app.all_checks()),
     }
 }
 

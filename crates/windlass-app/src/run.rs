@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
+use windlass_runtime::Manager;
 use windlass_runtime::operations::leader::{LeaderSettings, Timing};
 use windlass_runtime::operations::telemetry::Telemetry;
-use windlass_runtime::{DEFAULT_WORKERS, Manager};
 
 use crate::address::address;
 use crate::app::App;
@@ -34,9 +34,9 @@ pub(crate) struct RunArguments<A: ManagerArguments> {
     /// Watch all namespaces.
     #[arg(long, conflicts_with = "namespace")]
     all_namespaces: bool,
-    /// Maximum number of concurrent reconciles of each controller.
-    #[arg(long, value_name = "NUMBER", default_value_t = DEFAULT_WORKERS)]
-    workers: usize,
+    /// Maximum number of concurrent reconciles of each controller. Default: 32, unless the program sets another.
+    #[arg(long, value_name = "NUMBER")]
+    workers: Option<usize>,
     /// Serve /metrics, /healthz and /readyz on this address.
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     endpoints: Option<SocketAddr>,
@@ -65,10 +65,7 @@ fn lease(text: &str) -> Result<Lease, String> {
     }
 }
 
-pub(crate) fn run<A: ManagerArguments>(
-    arguments: &RunArguments<A>,
-    app: &App<A>,
-) -> anyhow::Result<ExitCode> {
+pub(crate) fn run<A: ManagerArguments>(arguments: &RunArguments<A>, app: App<A>) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -77,23 +74,31 @@ pub(crate) fn run<A: ManagerArguments>(
     Ok(ExitCode::SUCCESS)
 }
 
-async fn run_manager<A: ManagerArguments>(arguments: &RunArguments<A>, app: &App<A>) -> anyhow::Result<()> {
+async fn run_manager<A: ManagerArguments>(
+    arguments: &RunArguments<A>,
+    mut app: App<A>,
+) -> anyhow::Result<()> {
     let traces = Telemetry::from_environment(app.name())?;
     logs::start(arguments.json_logs, traces.as_ref());
-    let ended = manager(arguments, app)?.run().await;
+    let ended = manager(arguments, &mut app)?.run().await;
     if let Some(traces) = traces {
         traces.shutdown().await;
     }
     Ok(ended?)
 }
 
-fn manager<A: ManagerArguments>(arguments: &RunArguments<A>, app: &App<A>) -> anyhow::Result<Manager> {
-    let mut manager = app.configured(Manager::new()).workers(arguments.workers);
+fn manager<A: ManagerArguments>(arguments: &RunArguments<A>, app: &mut App<A>) -> anyhow::Result<Manager> {
+    let mut manager = app.configure(Manager::new())?;
+    if let Some(workers) = arguments.workers {
+        manager = manager.workers(workers);
+    }
     let controllers = named(app.controllers(), &arguments.names)?;
     let namespaces = namespaces(&controllers, &arguments.namespace, arguments.all_namespaces);
-    manager = manager.namespaces(namespaces.iter().map(String::as_str));
+    if !namespaces.is_empty() || arguments.all_namespaces {
+        manager = manager.namespaces(namespaces.iter().map(String::as_str));
+    }
     for known in controllers {
-        tracing::info!(controller = known.name(), about = known.about(), "starting controller");
+        tracing::info!(controller = known.name(), about = known.description(), "starting controller");
         manager = manager.with_controller(known.controller().clone());
     }
     if let Some(address) = arguments.endpoints {

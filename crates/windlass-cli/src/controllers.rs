@@ -9,12 +9,12 @@ use windlass_klight::network::{LightNetwork, LightNetworks};
 /// All of them, in the order of the examples.
 pub(crate) fn all() -> Vec<AppController> {
     vec![
-        AppController::new(TwoConfigMaps).with_about("for each Pair two ConfigMaps").definition(Pair::crd()),
+        AppController::new(TwoConfigMaps).about("for each Pair two ConfigMaps").definition(Pair::crd()),
         AppController::new(WebApps)
-            .with_about("for each WebApp a ConfigMap, a Deployment, a Service and a name")
+            .about("for each WebApp a ConfigMap, a Deployment, a Service and a name")
             .definition(WebApp::crd()),
         AppController::new(LightNetworks::default())
-            .with_about("joins pods with the label klight.networkId into networks of lightpeers")
+            .about("joins pods with the label klight.networkId into networks of lightpeers")
             .definition(LightNetwork::crd())
             .default_namespaces(["default"]),
     ]

@@ -63,7 +63,7 @@ async fn demo() -> anyhow::Result<()> {
         cluster.controllers.len()
     );
     for bundled in &cluster.controllers {
-        say!("   {:<16} {}", bundled.name(), bundled.about());
+        say!("   {:<16} {}", bundled.name(), bundled.description());
     }
     let mut progress = Progress::watch(&cluster.client, kinds(), begun);
 

@@ -57,13 +57,13 @@ fn main() -> ExitCode {
         },
         Command::Up(arguments) => up::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
-        Command::App(command) => app.run(&command, Arguments::command()),
+        Command::App(command) => app.run(command, Arguments::command()),
         Command::Lightpeer(arguments) => lightpeer::run(&arguments),
     })
 }
 
 /// The bundled controllers and checks.
 fn bundled() -> App<BundledArguments> {
-    let app = App::new("windlass").arguments().checks_from(checks::all());
+    let app = App::new("windlass").arguments().checks(checks::all());
     controllers::all().into_iter().fold(app, App::controller)
 }

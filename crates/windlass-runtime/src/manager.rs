@@ -113,7 +113,7 @@ impl Manager {
         self.with_controller(Controller::new(machine))
     }
 
-    /// Runs a controller that was made before.
+    /// Adds a controller that was already built from a machine.
     pub fn with_controller(mut self, controller: Controller) -> Self {
         self.controllers.push(controller);
         self

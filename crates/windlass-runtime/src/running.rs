@@ -154,7 +154,7 @@ fn instance() -> String {
     std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty()).unwrap_or_else(|| "windlass".to_owned())
 }
 
-/// What changes how many work for a controller, by its name.
+/// Sets the number of workers, by controller name.
 type Workers = BTreeMap<String, watch::Sender<usize>>;
 
 /// The enqueuer of each controller, by its name, for as long as the controller works.

@@ -1,13 +1,12 @@
 //! Ready-made answers to the question which changes count, for [`Watching::when`](crate::Watching::when).
 //!
-//! That an object begins or ceases to exist passes all of them: only the change of one that was there and stays can be
-//! swallowed.
+//! Creations and deletions pass all of them; only updates can be filtered out.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::kind::Kind;
 
-/// What the object is to be has changed, or it is to be deleted; its status and metadata do not matter.
+/// The generation has changed, or deletion was requested; status and metadata are ignored.
 ///
 /// Kinds without a generation, such as ConfigMap, do not say this: all of their changes pass.
 pub fn generation<K: Kind>(before: Option<&K>, after: Option<&K>) -> bool {
@@ -38,8 +37,8 @@ pub fn deletion<K: Kind>(before: Option<&K>, after: Option<&K>) -> bool {
 
 /// Anything but the status has changed: what the object is to be, or its labels, annotations, finalizers or owners.
 ///
-/// For parents this leaves out the controller's own writes of their status, and with them one reconcile per change;
-/// and those of everybody else.
+/// For parents, this ignores all status writes: the controller's own, which saves one reconcile per change, and those of
+/// all other writers.
 pub fn generation_or_metadata<K: Kind>(before: Option<&K>, after: Option<&K>) -> bool {
     let owners = |meta: &ObjectMeta| meta.owner_references.clone().unwrap_or_default();
     generation(before, after)

@@ -21,7 +21,7 @@ pub enum Detail {
     Identity,
 }
 
-/// What of the metadata is part of an identity.
+/// The metadata fields that are part of the identity.
 const IDENTITY: [&str; 9] = [
     "name",
     "namespace",
@@ -33,7 +33,7 @@ const IDENTITY: [&str; 9] = [
     "finalizers",
     "managedFields",
 ];
-/// What of an entry in `managedFields` is.
+/// The fields of a `managedFields` entry that are part of the identity.
 const WRITER: [&str; 4] = ["manager", "operation", "apiVersion", "subresource"];
 
 impl Detail {

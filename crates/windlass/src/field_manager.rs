@@ -6,8 +6,8 @@
 use serde_json::{Value, json};
 use windlass_model::{Reason, Status, object};
 
-/// The patch that makes an object which `manager` has created, and never applied, one that it has applied: so what a
-/// later apply leaves out goes away, as with any output. `None` if there is nothing to do.
+/// The patch that turns `manager`'s Update entry in `managedFields` into an Apply entry, so that a later apply removes
+/// the fields that it no longer lists. `None` if that is not needed.
 pub(crate) fn take_over_creation(live: &Value, manager: &str) -> Option<Value> {
     let entries = live["metadata"]["managedFields"].as_array()?;
     let has = |operation: &str| entries.iter().position(|entry| is_of(entry, manager, operation));

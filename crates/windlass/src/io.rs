@@ -43,7 +43,7 @@ impl Io {
         self.ask(request, shortcut, Detail::Whole).await
     }
 
-    /// Sends a request of whose answer no more is looked at than this.
+    /// Sends a request and reduces the response to `detail`.
     async fn ask(&self, request: Request, shortcut: Shortcut, detail: Detail) -> Response {
         match self.slot.ask(Ask::Api { request: Box::new(request), shortcut, detail }).await {
             Answer::Api(response) => detail.of(response),

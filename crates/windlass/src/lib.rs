@@ -7,7 +7,7 @@
 //! ```
 //! use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 //! use windlass::model::Cluster;
-//! use windlass::{Controller, Cx, Declaration, Machine, ObjectRef, Outcome, States, Verb, ReconcileResult};
+//! use windlass::{Controller, Cx, Declaration, Machine, ObjectRef, Outcome, ReconcileResult, States, Verb};
 //! use windlass::{done, requeue_after, secs, to};
 //!
 //! /// Waits until each namespace has a ConfigMap `settings`.

@@ -17,7 +17,7 @@ const PASSWORD_CHARACTERS: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklm
 const CHARACTERS_PER_DRAW: usize = 40;
 
 impl RandomBytes {
-    /// The bytes that repeat a number: for drivers whose draws are chosen, not random.
+    /// Deterministic bytes derived from a number, for drivers that choose their draws: the checker and `Local`.
     pub fn numbered(number: u64) -> Self {
         let mut bytes = [0; 32];
         for (index, byte) in bytes.iter_mut().enumerate() {

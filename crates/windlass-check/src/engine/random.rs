@@ -1,4 +1,4 @@
-//! Numbers that look random and are the same for the same seed.
+//! A seeded pseudo-random number generator.
 
 /// A small generator (splitmix64).
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use super::options::Options;
 use super::subsumption::Subsumption;
 use super::tuple_store::TupleStore;
 
-/// Stands for the parent of a first state.
+/// The predecessor of an initial state.
 pub(super) const NO_PARENT: u32 = u32::MAX;
 
 /// A violation, by the number of the state where it shows.
@@ -19,22 +19,22 @@ pub(super) const NO_PARENT: u32 = u32::MAX;
 pub(super) enum Found {
     /// An `always`, by its index among the properties, does not hold.
     Always { property: usize, at: u32 },
-    /// An action of this state must never happen.
+    /// A transition from this state violates a rule.
     Step { message: String, at: u32 },
-    /// An `eventually` does not hold in an end.
+    /// An `eventually` does not hold throughout a bottom strongly connected component.
     Eventually { property: usize, at: u32 },
-    /// The model objects to an end.
+    /// The model rejects a bottom strongly connected component.
     End { message: String, at: u32 },
 }
 
 /// What all threads share.
 pub(super) struct Shared {
     pub(super) options: Options,
-    /// Whether `always` is evaluated. It is not when a trace to an end is wanted: all states were evaluated before.
+    /// Whether `always` is evaluated. False while a trace to a component is searched: every state was already evaluated.
     pub(super) evaluates_states: bool,
-    /// Whether what only faults lead to waits until all else is visited.
+    /// Whether successors by a fault are deferred until all states with fewer faults are visited.
     pub(super) holds_faults_back: bool,
-    /// Whether parents are remembered, by the only thread.
+    /// Whether predecessors are recorded, for a trace. Single-threaded searches only.
     pub(super) keeps_parents: bool,
     pub(super) store: Arc<TupleStore>,
     /// For each property: whether it was seen to hold. Of use for `sometimes` only.
@@ -43,9 +43,9 @@ pub(super) struct Shared {
     /// One step from each state, to decide liveness.
     pub(super) exits: Exits,
     pub(super) model_bytes: AtomicUsize,
-    /// The states of earlier depths that others are left out for.
+    /// Visited states of earlier depths that may subsume new ones.
     pub(super) subsumption: Subsumption,
-    /// Why to halt, as a number of [`StopReason`]; 0 to go on.
+    /// Why to stop, as the discriminant of a [`StopReason`]. That of `Complete`, 0, stands for going on.
     halt: AtomicU8,
     pub(super) watch: Stopwatch,
 }
@@ -80,7 +80,7 @@ impl Shared {
         endings.into_iter().find(|reason| *reason as u8 == halt)
     }
 
-    /// Bytes of the steps that are kept.
+    /// Memory used by `exits`, in bytes.
     pub(super) fn exit_bytes(&self) -> usize {
         if self.options.liveness { Exits::bytes(self.store.len()) } else { 0 }
     }

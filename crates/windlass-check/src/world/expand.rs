@@ -1,4 +1,4 @@
-//! All steps from a state, by their plans.
+//! Successor generation: the transitions of a state, from cached plans.
 
 use super::actions::PackedCondition;
 use super::plan::{NOTHING, Planned};
@@ -11,7 +11,7 @@ use crate::engine::Expansion;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Move {
     pub(crate) action: Action,
-    /// The number of the plan, as this worker counts those of processes or of the environment, and the index in it.
+    /// Index of the plan in this worker's table, and of the step in the plan. Valid only in the worker that created it.
     plan: u32,
     index: u16,
 }
@@ -79,7 +79,7 @@ impl World {
         }
         for process in 0..self.controllers() {
             let number = expansion.from()[STORED_HOSTS + process] as usize;
-            // Taken out while it is followed: nothing asks for it meanwhile.
+            // Moved out to end the borrow; nothing reads this plan during the loop.
             let Some(plan) = self.memory.plans.of_processes[number].take() else { continue };
             self.add_plan(process, &plan, expansion, violations);
             self.memory.plans.of_processes[number] = Some(plan);
@@ -91,7 +91,7 @@ impl World {
         self.memory.plans.of_environment_by_number[common] = Some(plan);
     }
 
-    /// Sees to it that everything is planned. Returns the number of the environment's plan.
+    /// Computes the missing plans of this state. Returns the index of the environment's plan.
     pub(super) fn plan_all(&mut self, words: &[u32]) -> usize {
         self.network(words[STORED_NETWORK]);
         for process in 0..self.controllers() {
@@ -151,7 +151,7 @@ impl World {
         }
     }
 
-    /// Follows a step of a plan, and does what it has left open.
+    /// Applies a planned step, and its deferred effects on the network and on other processes.
     #[inline]
     fn follow(&mut self, words: &mut [u32], process: usize, planned: &Planned) {
         if process == NO_PROCESS {

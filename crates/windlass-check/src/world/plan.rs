@@ -16,7 +16,7 @@ use super::situation::{STORED_HOSTS, STORED_NETWORK, Situation, Situations};
 use super::{CLUSTER, ENVIRONMENT, NETWORK, Words, World};
 use crate::action::Action;
 
-/// What a step leaves open that leaves nothing open.
+/// No deferred effects.
 pub(super) const NOTHING: Open = Open(0);
 
 pub(super) type Plan = Arc<[Planned]>;

@@ -18,7 +18,7 @@ pub(super) struct StatusWrite<'a> {
     watch: Arc<Informer>,
     pub(super) key: ObjectRef,
     pub(super) manager: &'a str,
-    /// Of all that is written, but for times.
+    /// Hash of the field manager and the status, without timestamps.
     pub(super) hash: u64,
 }
 
@@ -73,7 +73,7 @@ impl<'a> StatusWrite<'a> {
     }
 }
 
-/// When a condition changed is another time whenever it is changed back.
+/// Ignores `lastTransitionTime`, which differs each time a condition is reverted.
 fn hash_without_times(value: &Value, hasher: &mut DefaultHasher) {
     match value {
         Value::Object(fields) => {

@@ -24,9 +24,9 @@ pub struct Reason {
     pub what: String,
     /// How urgent it is.
     pub priority: Priority,
-    /// Whether the parent was changed in what others decide about it: its generation, its annotations, its deletion.
-    /// Only this ends a backoff, or the wait after a terminal error. A change of its status must not count as one: the
-    /// controller itself writes the status at the end of every run.
+    /// Whether the parent's desired state changed: its uid, generation, labels, annotations or deletionTimestamp; for
+    /// kinds without a generation, anything but metadata and status. Only this ends a backoff, or the wait after a
+    /// terminal error. A status change must not count: the controller itself writes the status at the end of every run.
     pub spec_changed: bool,
 }
 

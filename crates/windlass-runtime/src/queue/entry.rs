@@ -38,7 +38,7 @@ pub(super) struct Pending {
 }
 
 impl Default for Pending {
-    /// No more than that the time has come.
+    /// A run without causes: only its timer fired.
     fn default() -> Self {
         Pending {
             causes: Causes::default(),

@@ -146,9 +146,9 @@ impl Queue {
 
     /// Adds a parent for a reason.
     ///
-    /// It is then due at once, with three exceptions: while it is being reconciled, it becomes due when that has
-    /// finished; within a backoff the retry stays where it is; and after a terminal error only a change of the parent
-    /// itself counts.
+    /// It is then due at once, with two exceptions. While it is being reconciled, it becomes due when that has finished.
+    /// During a backoff, or after a terminal error, only a spec change ([`Reason::spec_changed`]) makes it due; other
+    /// triggers are merged into the retry, or dropped after a terminal error.
     pub fn add(&mut self, key: ObjectRef, reason: Reason, now: Instant) {
         let spec_changed = reason.spec_changed;
         let key = Arc::new(key);

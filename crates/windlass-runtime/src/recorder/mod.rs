@@ -110,7 +110,7 @@ impl Recorder {
 
     /// What is kept, oldest first.
     pub(crate) fn recordings(&self, now: Instant) -> Vec<Recording> {
-        // The lock is for those who work; reading takes longer.
+        // Copies under the lock and converts outside it, so that workers are not blocked.
         let kept = self.buffer().all(now);
         kept.iter().map(|flight| self.recording(flight)).collect()
     }

@@ -51,7 +51,7 @@ pub(crate) trait EventHandler: Send + Sync {
     fn changed(&self, event: &WatchEvent);
 }
 
-/// One watch, its cache, and the handlers of its events.
+/// A list and watch of a selection, its cache, and the handlers of its events.
 pub(crate) struct Informer {
     pub(crate) kind: Arc<KindInfo>,
     pub(crate) selection: Selection,

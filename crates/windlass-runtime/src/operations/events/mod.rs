@@ -4,7 +4,7 @@
 //! which counts those that repeat, holds back those of an object that has too many, and writes the rest. They are
 //! written through `events.k8s.io/v1`, as client-go's newer recorder does: `kubectl describe` reads the same objects
 //! through the core group, shows a series as "x5 over 3m" and the controller under "From", and a count is one small
-//! patch. The old words would do too, but new fields are only checked, and shown, for the new ones.
+//! patch. The core/v1 API would work too, but the API server validates the newer fields only in events.k8s.io/v1.
 
 mod aggregator;
 mod occurrence;

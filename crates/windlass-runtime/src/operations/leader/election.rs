@@ -1,6 +1,6 @@
 //! Who leads, as a pure protocol: what to ask of the API next, and for how long a process may act as the leader.
 //!
-//! Why no two lead at a time, as far as clocks go at the same pace: a leader acts until `renew_deadline` after it
+//! Two processes never lead at once, provided that their clocks run at the same rate: a leader acts until `renew_deadline` after it
 //! **sent** the last renewal that succeeded. Another takes the lease only when it has **seen** the same version of it
 //! for `lease_duration`, which is longer, and which began after that renewal had arrived. Times that others wrote into
 //! the lease are never compared with a clock: only how long ago this process itself saw it change.

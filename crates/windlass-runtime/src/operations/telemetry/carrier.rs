@@ -17,7 +17,7 @@ use tokio::time::timeout;
 
 /// Timeout of one export to the collector.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
-/// So much may it say.
+/// Maximum size of the collector's response.
 const ANSWER_BYTES: usize = 64 * 1024;
 
 /// The certificates of this machine cannot be read.

@@ -25,7 +25,7 @@ use carrier::{Carrier, CarrierError};
 const ENDPOINTS: [&str; 2] = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"];
 /// Timeout of the last export when the process ends.
 const LAST_SPANS: Duration = Duration::from_secs(5);
-/// What sends spans must not make any: how the names of these crates begin.
+/// Prefixes of the crates that export spans. Their own spans are dropped, or exporting would never end.
 const SENDERS: [&str; 5] = ["h2", "hyper", "opentelemetry", "rustls", "tower"];
 
 /// Sends spans to a collector.
@@ -100,11 +100,11 @@ fn is_of_interest(metadata: &Metadata<'_>) -> bool {
     !SENDERS.iter().any(|sender| metadata.target().starts_with(sender))
 }
 
-/// What sends: the service's name, unless the environment gives it one, and what else that says.
+/// The OpenTelemetry resource: this service name, unless the environment sets one.
 fn resource(service: &str) -> Resource {
     let given = Resource::builder().build();
     let name = given.get(&Key::from_static_str("service.name"));
-    // Without a name of its own a service is called so.
+    // The SDK's default name.
     let is_named = name.is_some_and(|name| !name.as_str().starts_with("unknown_service"));
     if is_named { given } else { Resource::builder().with_service_name(service.to_owned()).build() }
 }

@@ -40,7 +40,7 @@ pub(crate) struct Redaction {
 }
 
 impl Redaction {
-    /// Secret are also the texts that a pointer leads to in objects of a kind.
+    /// Also redacts the strings at this JSON pointer in objects of this kind.
     pub(crate) fn add(&mut self, kind: KindInfo, pointer: &str) {
         self.named.push((kind, pointer.to_owned()));
     }

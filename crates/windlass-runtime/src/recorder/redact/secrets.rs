@@ -64,7 +64,7 @@ impl<'a> Secrets<'a> {
     }
 
     fn note(&mut self, text: &str, replacement: &str) {
-        // Whether something is so is no secret, and is said everywhere.
+        // `true` and `false` occur everywhere, so they are not replaced inside other texts.
         let is_answer = ["true", "false"].contains(&text.to_ascii_lowercase().as_str());
         if text.chars().count() >= SHORTEST && !is_answer && !PLACEHOLDER_PREFIX.contains(text) {
             self.anywhere.insert(text.to_owned(), replacement.to_owned());
