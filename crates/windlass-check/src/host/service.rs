@@ -42,18 +42,23 @@ impl Services {
             return *known;
         }
         let mut after = (**self.states.get(states)).clone();
-        let answer = match &**asks.get(ask) {
-            Ask::Call { service, request } => match (self.models.get(service), after.get_mut(service)) {
-                (Some(respond), Some(state)) => respond(state, request),
-                _ => Err(CallError::Unavailable {
-                    service: service.clone(),
-                    message: "the check has no model of it: add one with .service(...)".to_owned(),
-                }),
-            },
-            other => unreachable!("only calls reach a service, not {other:?}"),
-        };
+        let answer = self.respond(&mut after, asks.get(ask));
         let result = (self.states.id(after), answers.id(Answer::Call(answer)));
         self.effects.insert((states, ask), result);
         result
+    }
+
+    /// What a call does to the states of the services, and the answer. Remembers nothing.
+    pub(crate) fn respond(&self, states: &mut ServiceStates, ask: &Ask) -> Result<Value, CallError> {
+        let Ask::Call { service, request } = ask else {
+            unreachable!("only calls reach a service, not {ask:?}")
+        };
+        match (self.models.get(service), states.get_mut(service)) {
+            (Some(respond), Some(state)) => respond(state, request),
+            _ => Err(CallError::Unavailable {
+                service: service.clone(),
+                message: "the check has no model of it: add one with .service(...)".to_owned(),
+            }),
+        }
     }
 }

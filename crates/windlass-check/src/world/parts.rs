@@ -12,6 +12,7 @@ use windlass_model::{Change, Cluster, Key, Reason, Response, Status, Store, Time
 use super::canonical::Renumbering;
 use super::menu::{Menu, MenuSlot};
 use super::ops::{Ending, HostOp, HostStep, NetworkOp, StepViolation};
+use super::renumber;
 use super::symmetry::Permutations;
 use super::views::Views;
 use crate::action::SlotIndex;
@@ -273,7 +274,31 @@ impl Parts {
     /// What a call does to the services: their states afterwards, and the answer.
     pub(crate) fn call(&mut self, services: u32, ask: u32) -> (u32, u32) {
         self.compare_calls(services, ask);
-        self.services.apply(services, ask, &self.asks, &mut self.answers)
+        let effect = self.services.apply(services, ask, &self.asks, &mut self.answers);
+        if self.tries_other_numbers() && !self.is_same_with_other_uids(services, ask, effect) {
+            self.note_dependence(&format!("what `{}` does", crate::show::ask(self.asks.get(ask))));
+        }
+        effect
+    }
+
+    /// Whether a service does the same when all uids that it knows, and is sent, are others.
+    fn is_same_with_other_uids(&self, services: u32, ask: u32, (after, answer): (u32, u32)) -> bool {
+        let mut states = renumber::other_services(self.services.states.get(services));
+        let answered = self.services.respond(&mut states, &renumber::other_ask(self.asks.get(ask)));
+        let expected = renumber::other_answer(self.setup.cluster.types(), self.answers.get(answer));
+        states == renumber::other_services(self.services.states.get(after))
+            && Answer::Call(answered) == expected
+    }
+
+    /// Whether user code is run again on other versions, generations and uids: until something depends on them.
+    pub(super) fn tries_other_numbers(&self) -> bool {
+        self.setup.renumbers() && self.steps.depends_on_numbers.is_none()
+    }
+
+    /// Notes that something depends on the very numbers of versions, so that states must not be renumbered.
+    pub(super) fn note_dependence(&mut self, what: &str) {
+        let words = format!("{what} depends on the number of a resource version, a generation or a uid");
+        self.steps.depends_on_numbers.get_or_insert(words);
     }
 
     fn marks_of(&mut self, changes: &[Change]) -> u32 {
@@ -306,6 +331,15 @@ impl Parts {
         let declaration = self.setup.processes[process].declaration();
         let creates_missing = declaration.creates_missing();
         let triggers = declaration.triggers(key, before, after);
+        if self.tries_other_numbers() {
+            let other = |found: Option<&Value>| found.map(|found| renumber::with_other_numbers(key, found));
+            if declaration.triggers(key, other(before).as_ref(), other(after).as_ref()) != triggers {
+                let name = self.setup.processes[process].name();
+                let what =
+                    format!("which parents controller `{name}` reconciles after a change of {}", key.plural);
+                self.note_dependence(&what);
+            }
+        }
         let job = |trigger: Trigger| Job {
             controller: process,
             target: trigger.parent,

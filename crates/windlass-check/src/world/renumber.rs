@@ -87,6 +87,13 @@ fn change_object(key: &Key, value: &mut Value) {
     visit_observed(value, &mut |number| *number = other(*number));
 }
 
+/// An object with other numbers.
+pub(crate) fn with_other_numbers(key: &Key, found: &Value) -> Value {
+    let mut found = found.clone();
+    change_object(key, &mut found);
+    found
+}
+
 /// An answer with other numbers. Refusals stay: they are for people.
 pub(crate) fn other_answer(types: &Types, answer: &Answer) -> Answer {
     let mut answer = answer.clone();
@@ -105,11 +112,10 @@ pub(crate) fn other_answer(types: &Types, answer: &Answer) -> Answer {
 }
 
 fn other_object(types: &Types, found: &Value) -> Arc<Value> {
-    let mut found = found.clone();
-    if let Some(key) = key_of_object(types, &found) {
-        change_object(&key, &mut found);
-    }
-    Arc::new(found)
+    Arc::new(match key_of_object(types, found) {
+        Some(key) => with_other_numbers(&key, found),
+        None => found.clone(),
+    })
 }
 
 /// An ask with other numbers where Kubernetes has them, and nowhere else.

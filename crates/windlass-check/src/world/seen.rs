@@ -47,13 +47,12 @@ impl World {
 
     /// Whether predicates are tried on other versions, generations and uids: until one is found that depends on them.
     pub(crate) fn tries_other_numbers(&self) -> bool {
-        self.renumbers() && self.parts().steps.depends_on_numbers.is_none()
+        self.renumbers() && self.parts().tries_other_numbers()
     }
 
     /// Notes that something depends on the very numbers of versions, so that states must not be renumbered.
     pub(crate) fn note_dependence(&self, what: &str) {
-        let words = format!("{what} depends on the number of a resource version, a generation or a uid");
-        self.parts().steps.depends_on_numbers.get_or_insert(words);
+        self.parts().note_dependence(what);
     }
 
     pub(crate) fn seen(&self, state: &Words) -> Seen {

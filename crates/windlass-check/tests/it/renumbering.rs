@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::core::ObjectMeta;
-use serde_json::json;
-use windlass::{Cx, Declaration, Machine, Outcome, Verb, done};
+use serde_json::{Value, json};
+use windlass::{Cx, Declaration, Machine, ObjectRef, Outcome, Service, Verb, done};
 use windlass_check::{Check, ClientEvent, Faults, Oracle, Reductions, Report, View, check};
 
 use crate::things::{Only, Thing, ThingSpec};
@@ -159,4 +159,76 @@ fn a_name_made_of_a_uid_switches_renumbering_off() {
         .without(Oracle::NoOrphans)
         .assert();
     assert!(noted(&report), "{report}");
+}
+
+/// Reconciles when a ConfigMap changes, but only if its version is even.
+struct OddWatch;
+
+impl Machine for OddWatch {
+    type Parent = Thing;
+    type State = Only;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.watches::<ConfigMap>(|map| {
+            let version = map.metadata.resource_version.as_deref().and_then(|version| version.parse().ok());
+            let is_even = version.is_some_and(|version: u64| version.is_multiple_of(2));
+            if is_even { vec![ObjectRef::new("default", "a")] } else { Vec::new() }
+        });
+    }
+
+    async fn run(&self, _: Only, _: &Cx<Thing>) -> Outcome<Only> {
+        done()
+    }
+}
+
+#[test]
+fn a_watch_that_maps_by_the_number_of_a_version_is_noticed() {
+    let report = check(OddWatch)
+        .given([Thing::new("a", ThingSpec { value: "1".to_owned() })])
+        .given([claim()])
+        .client([1, 2, 3].map(|value| {
+            ClientEvent::patch::<ConfigMap>("claim", json!({ "data": { "value": value.to_string() } }))
+        }))
+        .run();
+    assert!(noted(&report), "{report}");
+    assert!(report.to_string().contains("which parents controller `odd-watch` reconciles"), "{report}");
+}
+
+/// A service that looks into the uid that it is sent.
+struct FirstDigit;
+
+impl Service for FirstDigit {
+    const NAME: &'static str = "first-digit";
+    type Request = Value;
+    type Response = Value;
+}
+
+/// Sends the uid of its parent.
+struct SendsUid;
+
+impl Machine for SendsUid {
+    type Parent = Thing;
+    type State = Only;
+
+    async fn run(&self, _: Only, cx: &Cx<Thing>) -> Outcome<Only> {
+        cx.call(FirstDigit, json!(cx.parent().metadata.uid)).await?;
+        done()
+    }
+}
+
+#[test]
+fn a_service_that_depends_on_the_digits_of_a_uid_is_noticed() {
+    let keeps = |state: &mut Value, request: &Value| {
+        *state = request.clone();
+        Ok(json!(true))
+    };
+    let looks = |state: &mut Value, request: &Value| {
+        *state = json!(request.as_str().and_then(|uid| uid.chars().next()));
+        Ok(json!(true))
+    };
+    let sending = || check(SendsUid).given([Thing::new("a", ThingSpec { value: "1".to_owned() })]);
+    let kept = sending().service(FirstDigit::NAME, json!(null), keeps).run();
+    assert!(!noted(&kept), "to keep a uid is not to look into it: {kept}");
+    let looked = sending().service(FirstDigit::NAME, json!(null), looks).run();
+    assert!(noted(&looked), "{looked}");
 }
