@@ -35,10 +35,20 @@ impl AppController {
     /// whose parents are of a built-in kind has none.
     ///
     /// # Panics
-    /// If the definition cannot be written as JSON.
+    /// If it is the definition of another kind than that of the machine's parents.
     #[must_use]
     pub fn definition(self, definition: impl Serialize) -> Self {
         let definition = serde_json::to_value(definition).expect("a definition can be written as JSON");
+        let (parent, spec) = (self.controller.declaration().parent(), &definition["spec"]);
+        let (group, kind) = (spec["group"].as_str(), spec["names"]["kind"].as_str());
+        assert!(
+            group == Some(&parent.resource.group) && kind == Some(&parent.kind),
+            "the definition is of {}.{}, but the parents of {} are of the kind {}",
+            kind.unwrap_or_default(),
+            group.unwrap_or_default(),
+            self.name(),
+            parent.qualified(),
+        );
         AppController { definition: Some(definition), ..self }
     }
 
@@ -149,6 +159,14 @@ mod tests {
         for name in ["pa", "configmaps", "pairs.example.com", "", "example.windlass.dev"] {
             assert!(!pairs.has_parents_called(name), "{name}");
         }
+    }
+
+    #[test]
+    #[should_panic(
+        expected = "the definition is of WebApp.example.windlass.dev, but the parents of two-configmaps are"
+    )]
+    fn rejects_the_definition_of_another_kind() {
+        let _ = AppController::new(TwoConfigMaps).definition(web_app::WebApp::crd());
     }
 
     #[test]

@@ -4,6 +4,34 @@ use clap::Args;
 use windlass_runtime::Manager;
 
 /// The program's own flags of `run` and `manifests`, and how they configure the manager.
+///
+/// ```no_run
+/// use clap::Args;
+/// use web_app::{Dns, HttpDns, WebApps};
+/// use windlass_app::ManagerArguments;
+/// use windlass_runtime::Manager;
+///
+/// #[derive(Args)]
+/// struct DnsArguments {
+///     /// URL of the DNS service.
+///     #[arg(long, value_name = "URL")]
+///     dns: String,
+/// }
+///
+/// impl ManagerArguments for DnsArguments {
+///     fn configure(&self, manager: Manager) -> anyhow::Result<Manager> {
+///         Ok(manager.service(Dns, HttpDns::new(&self.dns)))
+///     }
+///
+///     fn to_arguments(&self) -> Vec<String> {
+///         vec!["--dns".to_owned(), self.dns.clone()]
+///     }
+/// }
+///
+/// fn main() -> std::process::ExitCode {
+///     windlass_app::main(|app| app.arguments::<DnsArguments>().controller(WebApps))
+/// }
+/// ```
 pub trait ManagerArguments: Args + 'static {
     /// Configures the manager, for example adds clients of external services.
     ///

@@ -9,7 +9,44 @@ use crate::arguments::ManagerArguments;
 use crate::{check, completions, graph, manifests, plan, replay, run};
 
 /// One of the subcommands of a program. A program with commands of its own flattens this into its own enum:
-/// `#[command(flatten)] App(AppCommand<NoArguments>)`.
+///
+/// ```no_run
+/// use std::process::ExitCode;
+///
+/// use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+/// use two_configmaps::TwoConfigMaps;
+/// use windlass_app::{App, AppCommand, NoArguments, exit_code};
+///
+/// #[derive(Parser)]
+/// #[command(name = "pairs")]
+/// struct Arguments {
+///     #[command(subcommand)]
+///     command: Command,
+/// }
+///
+/// #[derive(Subcommand)]
+/// enum Command {
+///     /// Say hello.
+///     Hello,
+///     #[command(flatten)]
+///     App(AppCommand<NoArguments>),
+/// }
+///
+/// fn main() -> ExitCode {
+///     let app = App::new("pairs").controller(TwoConfigMaps);
+///     // Examples in help texts show the names of this program and of its controllers.
+///     let command = app.with_examples(Arguments::command());
+///     let matches = command.clone().get_matches();
+///     let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+///     exit_code(match arguments.command {
+///         Command::Hello => {
+///             println!("hello");
+///             Ok(ExitCode::SUCCESS)
+///         }
+///         Command::App(command_of_app) => app.run(command_of_app, command),
+///     })
+/// }
+/// ```
 pub struct AppCommand<A: ManagerArguments>(Commands<A>);
 
 #[derive(Subcommand)]

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use windlass_runtime::manifests::{ENDPOINTS_PORT, Installation, yaml};
@@ -28,15 +28,16 @@ pub(crate) struct CrdArguments {
 ///
 /// The roles allow just what the controllers declare.
 #[derive(Args, Debug)]
-#[command(after_help = "Example:
-  PROGRAM manifests CONTROLLER --image registry.example/PROGRAM:1 --namespace operators | kubectl apply -f -")]
+#[command(after_help = "Examples:
+  PROGRAM manifests CONTROLLER --image registry.example/PROGRAM:1 --namespace operators | kubectl apply -f -
+  PROGRAM manifests -- --workers 8 --json-logs          further flags of `run`")]
 pub(crate) struct ManifestsArguments<A: ManagerArguments> {
-    /// Name of a controller. Default: all, in one process.
-    name: Option<String>,
+    /// Names of the controllers, which run in one process. Default: all.
+    names: Vec<String>,
     /// Container image of this program. Default: its name, with the tag `latest`.
     #[arg(long)]
     image: Option<String>,
-    /// Namespace that the process runs in. Default: NAME or, without it, the name of this program.
+    /// Namespace that the process runs in. Default: the name of the controller, or of this program if there are several.
     #[arg(long)]
     namespace: Option<String>,
     /// Watch only this namespace; may be repeated. Default: what each controller says, or all namespaces.
@@ -56,6 +57,9 @@ pub(crate) struct ManifestsArguments<A: ManagerArguments> {
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Yaml)]
     output: Format,
+    /// Further flags for `run`, after `--`.
+    #[arg(last = true, value_name = "FLAGS")]
+    run_flags: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -67,7 +71,13 @@ enum Format {
 
 pub(crate) fn run_crd(arguments: &CrdArguments, controllers: &[AppController]) -> anyhow::Result<ExitCode> {
     let names: Vec<String> = arguments.name.iter().cloned().collect();
-    print(&definitions(&named(controllers, &names)?), arguments.output)
+    let definitions = definitions(&named(controllers, &names)?);
+    if definitions.is_empty() {
+        bail!(
+            "there is no custom resource to define: give a controller its CRD with AppController::definition"
+        );
+    }
+    print(&definitions, arguments.output)
 }
 
 pub(crate) fn run<A: ManagerArguments>(
@@ -92,14 +102,16 @@ fn installation<A: ManagerArguments>(
     arguments: &ManifestsArguments<A>,
     app: &App<A>,
 ) -> anyhow::Result<Installation> {
-    let names: Vec<String> = arguments.name.iter().cloned().collect();
-    let controllers = named(app.controllers(), &names)?;
-    let name = arguments.name.as_deref().unwrap_or(app.name());
+    let controllers = named(app.controllers(), &arguments.names)?;
+    let name = match arguments.names.as_slice() {
+        [name] => name,
+        _ => app.name(),
+    };
     let image = arguments.image.clone().unwrap_or_else(|| format!("{}:latest", app.name()));
     let leader_election = arguments.leader_election || arguments.replicas > 1;
     let namespace = arguments.namespace.clone().unwrap_or_else(|| name.to_owned());
     let mut container_arguments = vec!["run".to_owned()];
-    container_arguments.extend(names);
+    container_arguments.extend(arguments.names.iter().cloned());
     container_arguments.extend(["--endpoints".to_owned(), format!("0.0.0.0:{ENDPOINTS_PORT}")]);
     if leader_election {
         container_arguments.extend(["--lease".to_owned(), format!("{namespace}/{name}")]);
@@ -111,6 +123,7 @@ fn installation<A: ManagerArguments>(
         container_arguments.push("--all-namespaces".to_owned());
     }
     container_arguments.extend(arguments.manager.to_arguments());
+    container_arguments.extend(arguments.run_flags.iter().cloned());
     Ok(Installation {
         namespace,
         arguments: container_arguments,

@@ -1,6 +1,7 @@
 //! `run`: the controllers, on the cluster of the current kubeconfig.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -13,6 +14,7 @@ use crate::address::address;
 use crate::app::App;
 use crate::app_controller::{named, namespaces};
 use crate::arguments::ManagerArguments;
+use crate::kubeconfig::config;
 use crate::logs;
 
 /// Run controllers on the cluster of the current kubeconfig or, in a pod, of its account.
@@ -22,7 +24,7 @@ use crate::logs;
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   windlass serve --write-kubeconfig kubeconfig &               a cluster for this machine
-  KUBECONFIG=kubeconfig PROGRAM run CONTROLLER
+  PROGRAM run CONTROLLER --kubeconfig kubeconfig
   PROGRAM run CONTROLLER --endpoints 127.0.0.1:8080 --namespace blue --namespace green
   OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 PROGRAM run CONTROLLER")]
 pub(crate) struct RunArguments<A: ManagerArguments> {
@@ -43,6 +45,12 @@ pub(crate) struct RunArguments<A: ManagerArguments> {
     /// Elect a leader with this Lease: of all processes that share it, only one reconciles.
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = lease)]
     lease: Option<Lease>,
+    /// Kubeconfig of the cluster. Default: what kubectl would use or, in a pod, its service account.
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// Write a file for each failed reconcile to this folder, for `replay`.
+    #[arg(long, value_name = "DIR")]
+    recordings: Option<PathBuf>,
     #[command(flatten)]
     manager: A,
     /// Log as lines of JSON.
@@ -80,7 +88,12 @@ async fn run_manager<A: ManagerArguments>(
 ) -> anyhow::Result<()> {
     let traces = Telemetry::from_environment(app.name())?;
     logs::start(arguments.json_logs, traces.as_ref());
-    let ended = manager(arguments, &mut app)?.run().await;
+    let mut manager = manager(arguments, &mut app)?;
+    if let Some(kubeconfig) = &arguments.kubeconfig {
+        let config = config(Some(kubeconfig)).await?;
+        manager = manager.client(kube::Client::try_from(config).context("the kubeconfig cannot be used")?);
+    }
+    let ended = manager.run().await;
     if let Some(traces) = traces {
         traces.shutdown().await;
     }
@@ -100,6 +113,9 @@ fn manager<A: ManagerArguments>(arguments: &RunArguments<A>, app: &mut App<A>) -
     for known in controllers {
         tracing::info!(controller = known.name(), about = known.description(), "starting controller");
         manager = manager.with_controller(known.controller().clone());
+    }
+    if let Some(folder) = &arguments.recordings {
+        manager = manager.recordings(folder);
     }
     if let Some(address) = arguments.endpoints {
         manager = manager.endpoints(address);

@@ -68,6 +68,12 @@ fn prints_graph_definition_and_manifests_of_its_controller() {
     for part in ["image: pairs:latest", "- run", "kind: ClusterRole", "pairs.example.windlass.dev"] {
         assert!(manifests.contains(part), "{part}: {manifests}");
     }
+    let (_, manifests, _) = ended(&["manifests", "two-configmaps", "--", "--workers", "8"]);
+    assert!(
+        manifests.contains("- --workers\n        - '8'")
+            || manifests.contains("- --workers\n        - \"8\""),
+        "{manifests}"
+    );
     let (code, _, error) = ended(&["graph", "web-app"]);
     assert_eq!(code, Some(2));
     assert!(
