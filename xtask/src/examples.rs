@@ -22,9 +22,13 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     let packages = examples.iter().flat_map(|example| ["--package", &example.name]);
     execute(cargo(root).args(["build", "--release"]).args(packages))?;
     let built = workspace::target_directory(root)?.join("release");
-    for program in examples.iter().flat_map(|example| &example.programs) {
-        println!("-- {program}");
-        run_program(Command::new(built.join(program)).current_dir(root))?;
+    for example in &examples {
+        for program in &example.programs {
+            let mut command = Command::new(built.join(program));
+            command.args(&example.example_arguments).current_dir(root);
+            println!("-- {program} {}", example.example_arguments.join(" "));
+            run_program(&mut command)?;
+        }
     }
     println!("{} examples", examples.len());
     Ok(())

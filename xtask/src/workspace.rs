@@ -21,6 +21,8 @@ pub(crate) struct Package {
     pub(crate) dependencies: Vec<String>,
     /// Its programs.
     pub(crate) programs: Vec<String>,
+    /// The arguments with which `cargo xtask ci` runs its programs, if it is an example: `[package.metadata.example]`.
+    pub(crate) example_arguments: Vec<String>,
 }
 
 impl Package {
@@ -60,9 +62,14 @@ pub(crate) fn from_metadata(metadata: &Value) -> Result<Vec<Package>> {
                 programs: names(&package["targets"], |target| {
                     target["kind"].as_array().is_some_and(|kinds| kinds.contains(&Value::from("bin")))
                 }),
+                example_arguments: texts(&package["metadata"]["example"]["arguments"]),
             })
         })
         .collect()
+}
+
+fn texts(list: &Value) -> Vec<String> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 fn names(list: &Value, wanted: impl Fn(&Value) -> bool) -> Vec<String> {

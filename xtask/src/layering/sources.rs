@@ -184,6 +184,7 @@ mod tests {
             directory: directory.clone(),
             dependencies: Vec::new(),
             programs: Vec::new(),
+            example_arguments: Vec::new(),
         };
         let checker = faults(&package("windlass-check")).unwrap();
         let model = faults(&package("windlass-model")).unwrap();
