@@ -42,7 +42,7 @@ impl Records {
 
 /// Reconciles an object that was taken from the queue. The claim is an argument, so that a task that is dropped before
 /// its first poll returns its object, too.
-pub(crate) async fn reconcile(
+pub(crate) async fn process(
     context: Arc<ControllerContext>,
     driver: Driver,
     events: Option<Events>,
@@ -52,7 +52,7 @@ pub(crate) async fn reconcile(
 ) {
     let key = claim.key();
     let at = now();
-    let span = spans::reconcile(context.controller.name(), &work);
+    let span = spans::reconcile_span(context.controller.name(), &work);
     let running = context.metrics.started(&work);
     let start = tokio::time::Instant::now();
     let driving = driver.drive(&context.controller, key, work.create_missing);

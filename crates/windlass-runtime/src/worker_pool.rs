@@ -14,7 +14,7 @@ use crate::enqueuer::Enqueuer;
 use crate::operations::events::Events;
 use crate::operations::leader::Leading;
 use crate::watch::Informer;
-use crate::worker::{Records, reconcile};
+use crate::worker::{Records, process};
 
 /// One controller at work.
 pub(crate) struct WorkerPool {
@@ -108,7 +108,7 @@ impl WorkerPool {
         self.context.queue.start_due(limit.saturating_sub(active.len()), |claim, work| {
             let (context, driver) = (Arc::clone(&self.context), self.driver.clone());
             let (events, records) = (self.events.clone(), self.records.clone());
-            active.spawn(reconcile(context, driver, events, records, claim, work));
+            active.spawn(process(context, driver, events, records, claim, work));
         })
     }
 }

@@ -34,7 +34,7 @@ impl Controller {
         let target = target.clone();
         Coroutine::new(self.name(), move |slot| async move {
             let io = Io::new(slot, &controller.declaration);
-            match reconcile(&controller, &io, &target, create_missing).await {
+            match run_phases(&controller, &io, &target, create_missing).await {
                 Ok(ended) => ended,
                 Err(error) if is_gone(&error) => Reconciled::without_run(ReconcileResult::Gone),
                 Err(error) => Reconciled::without_run(End::failed(error).result()),
@@ -105,7 +105,8 @@ impl ReconcileState {
     }
 }
 
-async fn reconcile(
+/// The phases of a reconcile, in order.
+async fn run_phases(
     controller: &Controller,
     io: &Io,
     target: &ObjectRef,

@@ -11,7 +11,7 @@ use crate::operations::entropy::random_u64;
 use crate::queue::{Due, Work};
 
 /// The span of a reconcile. How it ended goes in by [`finished`].
-pub fn reconcile(controller: &str, work: &Work) -> Span {
+pub fn reconcile_span(controller: &str, work: &Work) -> Span {
     info_span!(
         "reconcile",
         otel.name = format!("reconcile {controller}"),

@@ -145,7 +145,7 @@ fn lines_are_of_a_controller_an_object_and_a_reconcile() {
         waited: Duration::ZERO,
         attempt: 1,
     };
-    let spans = logged(|| drop((spans::reconcile("pair", &work), spans::reconcile("pair", &work))));
+    let spans = logged(|| drop((spans::reconcile_span("pair", &work), spans::reconcile_span("pair", &work))));
     for part in ["controller=\"pair\"", "namespace=\"shop\"", " name=\"a\"", "reconcile_id="] {
         assert!(spans[0].contains(part), "{part}: {spans:?}");
     }

@@ -98,7 +98,7 @@ fn reconcile() {
         waited: Duration::from_millis(5),
         attempt: 2,
     };
-    let reconcile = spans::reconcile("pair", &work);
+    let reconcile = spans::reconcile_span("pair", &work);
     let state = spans::state(&reconcile, "First");
     let get = model::Request::new(Verb::Get, ResourceId::new("", "v1", "configmaps"));
     let request = spans::request(&state, &get.in_namespace("default").named("a-cm1"));

@@ -91,7 +91,7 @@ struct Bench {
     violation: Option<String>,
 }
 
-/// The body of a task: what [`crate::worker::reconcile`] does with its claim.
+/// The body of a task: what [`crate::worker::process`] does with its claim.
 async fn reconcile(claim: Claim, end: Arc<Mutex<Option<Requeue>>>) {
     let finished = futures::future::poll_fn(|_| match *end.lock().expect("lock is not poisoned") {
         Some(finished) => std::task::Poll::Ready(finished),
