@@ -81,7 +81,7 @@ async fn a_plan_of_a_file_and_of_an_object() {
     assert_eq!((&plan["controller"], &plan["target"]["name"]), (&"two-configmaps".into(), &"a".into()));
     assert_eq!(plan["changes"].as_array().map(Vec::len), Some(3), "{plan:#}");
     let unknown = windlass(&served, &["plan", "configmap/a"]);
-    assert!(text(&unknown.stderr).contains("no bundled controller looks after configmap"));
+    assert!(text(&unknown.stderr).contains("no controller of this program reconciles configmap"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -119,7 +119,7 @@ async fn a_recorded_reconcile_is_run_again() {
     let message = text(&replayed.stderr);
     assert!(
         message.contains(
-            "of the controller \"mine\", which is not bundled (two-configmaps, web-app, klight are)"
+            "of the controller \"mine\", which this program does not have (it has two-configmaps, web-app, klight)"
         ),
         "{message}"
     );
