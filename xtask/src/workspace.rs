@@ -8,7 +8,8 @@ use serde_json::Value;
 use crate::process::{cargo, output};
 
 /// The crates that do no I/O. Not all of them need exist.
-const PURE: [&str; 5] = ["windlass-model", "windlass", "windlass-derive", "windlass-shard", "windlass-check"];
+const PURE: [&str; 6] =
+    ["windlass-cel", "windlass-model", "windlass", "windlass-derive", "windlass-shard", "windlass-check"];
 
 /// One package of the workspace.
 #[derive(Clone, Debug, PartialEq)]

@@ -24,8 +24,6 @@
 pub mod apply;
 pub mod authentication;
 pub mod authorization;
-pub mod base64;
-pub mod cel;
 pub mod cluster;
 pub mod crd;
 pub mod definitions;
@@ -68,3 +66,4 @@ pub use store::{Change, History, Key, MemoryStore, Store};
 pub use time::Timestamp;
 pub use types::{FeatureGates, TypeInfo, Types};
 pub use verbs::{Caller, Effect, handle, handle_as};
+pub use windlass_cel::formats::{base64, names};

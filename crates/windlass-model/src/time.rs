@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use windlass_cel::formats::calendar::{date_of_day, day_of_date};
 
 /// Microseconds since the Unix epoch. In JSON it is RFC 3339.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -82,7 +83,7 @@ pub(crate) fn unix_time(text: &str) -> Option<(i64, i64)> {
 
 /// `2026-01-02T03:04:05`, for any second of the years 0 to 9999.
 pub(crate) fn date_and_clock(unix_seconds: i64) -> DateAndClock {
-    let (year, month, day) = civil_of_day(unix_seconds.div_euclid(SECONDS_PER_DAY));
+    let (year, month, day) = date_of_day(unix_seconds.div_euclid(SECONDS_PER_DAY));
     let (hour, minute, second) = clock(unix_seconds.rem_euclid(SECONDS_PER_DAY));
     let mut text = *b"0000-00-00T00:00:00";
     for (at, number) in
@@ -103,19 +104,6 @@ impl DateAndClock {
     }
 }
 
-/// Year, month and day of a day since the epoch (the usual conversion by 400-year eras that start in March).
-pub(crate) fn civil_of_day(days_since_epoch: i64) -> (i64, i64, i64) {
-    let days = days_since_epoch + 719_468;
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
-}
-
 /// `2026-01-02T03:04:05Z`, as `Time` fields have it.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -131,29 +119,6 @@ fn clock(second_of_day: i64) -> (i64, i64, i64) {
 fn digits(text: &str) -> Option<i64> {
     (!text.is_empty() && text.len() <= 6 && text.bytes().all(|byte| byte.is_ascii_digit()))
         .then(|| text.parse().ok())?
-}
-
-/// Days since the epoch of `YYYY-MM-DD`.
-pub(crate) fn day_of_date(text: &str) -> Option<i64> {
-    let mut parts = text.splitn(3, '-');
-    let (year, month, day) = (digits(parts.next()?)?, digits(parts.next()?)?, digits(parts.next()?)?);
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let last = match month {
-        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
-        4 | 6 | 9 | 11 => 30,
-        2 if leap => 29,
-        2 => 28,
-        _ => return None,
-    };
-    if day < 1 || day > last {
-        return None;
-    }
-    let shifted_year = if month <= 2 { year - 1 } else { year };
-    let shifted_month = if month > 2 { month - 3 } else { month + 9 };
-    let day_of_year = (153 * shifted_month + 2) / 5 + day - 1;
-    let year_of_era = shifted_year.rem_euclid(400);
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    Some(shifted_year.div_euclid(400) * 146_097 + day_of_era - 719_468)
 }
 
 fn parse_clock(text: &str) -> Option<i64> {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::tokens::legacy_claims;
-use crate::base64::Base64;
 use crate::object;
 use crate::request::{PatchKind, Preconditions, Request, ResourceId, Verb};
 use crate::store::{Key, Store};
+use windlass_cel::formats::base64::Base64;
 
 const TYPE: &str = "kubernetes.io/service-account-token";
 const ACCOUNT_NAME: &str = "kubernetes.io/service-account.name";

@@ -5,12 +5,12 @@
 use serde_json::{Value, json};
 
 use super::{User, service_account_name};
-use crate::base64::Base64;
 use crate::field::quoted;
-use crate::metadata::names;
 use crate::object;
 use crate::store::{Key, Store};
 use crate::time::Timestamp;
+use windlass_cel::formats::base64::Base64;
+use windlass_cel::formats::names;
 
 /// The issuer of tokens that live in Secrets.
 pub(super) const LEGACY_ISSUER: &str = "kubernetes/serviceaccount";

@@ -1,8 +1,8 @@
 //! What a request wants to do, as far as authorization looks at it.
 
 use crate::http::{Query, percent_decoded};
-use crate::metadata::names;
 use crate::selector::{FieldSelector, LabelSelector};
+use windlass_cel::formats::names;
 
 /// What a request wants to do.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use super::{condition, list, text};
 use crate::field::{FieldError, FieldPath};
-use crate::metadata::names;
 use crate::object;
 use version::Placement;
+use windlass_cel::formats::names;
 
 /// Validates a CRD that is created, or updated from an old one.
 ///

@@ -4,10 +4,10 @@ use serde_json::{Map, Value, json};
 
 use super::endpoints::{Endpoint, endpoints};
 use super::groups::{GroupVersions, groups};
-use crate::base64::Base64;
 use crate::digest;
 use crate::object::api_version;
 use crate::types::{TypeInfo, Types};
+use windlass_cel::formats::base64::Base64;
 
 /// `/api`: the versions of the core group. Which address to use is known to whoever could ask.
 pub(super) fn core_versions(types: &Types) -> Value {

@@ -1,9 +1,9 @@
 //! Which resource, namespace, name and subresource a path names.
 
 use crate::field::quoted;
-use crate::metadata::names;
 use crate::request::ResourceId;
 use crate::status::Status;
+use windlass_cel::formats::names;
 
 /// What a path names.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::base64::Base64;
 use crate::json_syntax;
 use crate::status::Status;
+use windlass_cel::formats::base64::Base64;
 
 const VERSION: &str = "meta.k8s.io/v1";
 

@@ -1,6 +1,5 @@
 //! The rules for `metadata`: what a new object must say, and what an update may change.
 
-pub mod names;
 mod rules;
 
 use serde_json::Value;
@@ -10,9 +9,9 @@ use crate::object;
 use crate::time::Timestamp;
 use crate::types::{Origin, TypeInfo};
 
-pub use names::NameRule;
 pub(crate) use rules::STANDARD_FINALIZERS;
 pub use rules::{field_manager, labels as validate_labels, manager_of_user_agent};
+use windlass_cel::formats::names::{self, NameRule};
 
 /// Validates the metadata of an object that is to be created. Its name has already been generated.
 pub fn validate(info: &TypeInfo, object: &Value) -> Vec<FieldError> {

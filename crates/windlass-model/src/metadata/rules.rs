@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use crate::field::{FieldError, FieldErrorKind, FieldPath, is_printable, quoted};
-use crate::metadata::names;
 use crate::object::split_api_version;
 use crate::verbs::{FOREGROUND_FINALIZER as FOREGROUND, ORPHAN_FINALIZER as ORPHAN};
+use windlass_cel::formats::names;
 
 /// Maximum total bytes of the keys and values of all annotations.
 const ANNOTATION_BYTES_MAX: usize = 256 * 1024;

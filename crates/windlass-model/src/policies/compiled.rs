@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::cel::Program;
 use crate::field::FieldPath;
 use crate::selector::{LabelSelector, from_label_selector_object};
 use crate::status::Reason;
+use windlass_cel::Program;
 
 use super::expression::{Expression, Purpose, Variables, compile, qualified};
 use super::matching::Matching;

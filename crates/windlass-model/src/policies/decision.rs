@@ -1,7 +1,7 @@
 //! What one policy says to one request with one parameter.
 
-use crate::cel::{RUNTIME_COST_BUDGET, Value};
 use crate::status::Reason;
+use windlass_cel::{RUNTIME_COST_BUDGET, Value};
 
 use super::compiled::{Policy, Validation};
 use super::review::Review;

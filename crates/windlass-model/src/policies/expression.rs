@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use crate::cel::{Declarations, Program, Type, named_type};
+use windlass_cel::{Declarations, Program, Type, named_type};
 
 use super::text;
 

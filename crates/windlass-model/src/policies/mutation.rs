@@ -3,9 +3,9 @@
 use serde_json::Value as Json;
 
 use crate::apply;
-use crate::cel::{Message, Value};
 use crate::patch::{PatchFailure, explained_json_patch};
 use crate::types::TypeInfo;
+use windlass_cel::{Message, Value};
 
 use super::expression::{Expression, Purpose, Variables};
 use super::scope::{OUT_OF_BUDGET, PolicyScope};

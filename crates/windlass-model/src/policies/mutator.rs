@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::cel::RUNTIME_COST_BUDGET;
 use crate::object;
 use crate::status::{Cause, Reason, Status};
 use crate::store::Store;
 use crate::types::{TypeInfo, Types};
+use windlass_cel::RUNTIME_COST_BUDGET;
 
 use super::compiled::{Binding, Policy};
 use super::decision::matches_conditions;

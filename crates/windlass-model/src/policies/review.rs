@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use windlass_cel::ResourcePermission;
 
 use crate::authentication::User;
-use crate::authorization::{Authorizer, ResourceAttributes};
+use crate::authorization::Authorizer;
 use crate::request::ResourceId;
 use crate::types::TypeInfo;
 
@@ -126,11 +127,9 @@ impl Review<'_> {
     }
 
     /// What `authorizer.requestResource` asks about.
-    pub(super) fn wanted(&self) -> ResourceAttributes {
-        ResourceAttributes {
-            verb: String::new(),
+    pub(super) fn resource_permission(&self) -> ResourcePermission {
+        ResourcePermission {
             group: self.resource.group.clone(),
-            version: "*".to_owned(),
             resource: self.resource.plural.clone(),
             subresource: self.subresource.to_owned(),
             namespace: self.namespace.to_owned(),

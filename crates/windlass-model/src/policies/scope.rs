@@ -6,9 +6,13 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
+use windlass_cel::{
+    Budget, Decision, EvalError, Opaque, PER_CALL_LIMIT, Permission, Program, ResourcePermission, Scope,
+    Subject, Value,
+};
+
 use crate::authentication::User;
-use crate::authorization::{Attributes, Decision};
-use crate::cel::{Budget, EvalError, Opaque, PER_CALL_LIMIT, Program, Scope, Value};
+use crate::authorization::{Attributes, ResourceAttributes};
 
 use super::compiled::Policy;
 use super::expression::Expression;
@@ -123,11 +127,10 @@ impl<'a> Scope<'a> for PolicyScope<'_, 'a> {
             "params" => self.inputs.params,
             "namespaceObject" => self.inputs.namespace,
             "authorizer" => {
-                return Some(Ok(Value::Opaque(Arc::new(Opaque::authorizer(Arc::clone(self.review.user))))));
+                return Some(Ok(Value::Opaque(Arc::new(Opaque::authorizer()))));
             }
             "authorizer.requestResource" => {
-                let user = Arc::clone(self.review.user);
-                let asked = Opaque::request_resource(user, self.review.wanted());
+                let asked = Opaque::request_resource(self.review.resource_permission());
                 return Some(Ok(Value::Opaque(Arc::new(asked))));
             }
             name => return self.variable(name),
@@ -135,7 +138,26 @@ impl<'a> Scope<'a> for PolicyScope<'_, 'a> {
         Some(Ok(Value::from_json(json, None)))
     }
 
-    fn authorize(&self, user: &User, wanted: &Attributes) -> Decision {
-        self.review.authorizer.authorize(user, wanted)
+    fn authorize(&self, subject: &Subject, wanted: &Permission) -> Decision {
+        let wanted = attributes(wanted);
+        let decision = match subject {
+            Subject::Requester => self.review.authorizer.authorize(self.review.user, &wanted),
+            Subject::ServiceAccount { namespace, name } => {
+                self.review.authorizer.authorize(&User::service_account(namespace, name, ""), &wanted)
+            }
+        };
+        Decision { allowed: decision.allowed, reason: decision.reason }
+    }
+}
+
+fn attributes(wanted: &Permission) -> Attributes {
+    match wanted {
+        Permission::Path { verb, path } => Attributes::NonResource { verb: verb.clone(), path: path.clone() },
+        Permission::Resource { verb, resource } => {
+            let ResourcePermission { group, resource, subresource, namespace, name } = resource.clone();
+            // Roles do not look at versions.
+            let (verb, version) = (verb.clone(), "*".to_owned());
+            ResourceAttributes { verb, group, version, resource, subresource, namespace, name }.into()
+        }
     }
 }

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::base64::Base64;
 use crate::http::body;
+use windlass_cel::formats::base64::Base64;
 
 const RECORDED: &str = include_str!("recorded.txt");
 

@@ -6,10 +6,10 @@ use super::decode::{expect_bytes, expect_varint};
 use super::error::DecodeError;
 use super::shapes::Kind;
 use super::wire::{Reader, Writer};
-use crate::base64::Base64;
 use crate::http::body;
 use crate::time;
-use crate::types::quantity::Quantity;
+use windlass_cel::formats::base64::Base64;
+use windlass_cel::formats::quantity::Quantity;
 
 /// The first second of the year 1, which is no time to Go.
 const NO_TIME: i64 = -62_135_596_800;

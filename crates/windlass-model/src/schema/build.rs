@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::keywords::{entries, flag, given, list, schema, text, texts};
 use super::pattern::Allowance;
 use super::{Constraints, ListKind, Pattern, Rule, Schema, Shape};
-use crate::cel::Program;
 use crate::field::{FieldError, FieldPath};
+use windlass_cel::Program;
 
 /// The variables that a rule may name.
 pub(super) const RULE_VARIABLES: [&str; 2] = ["self", "oldSelf"];

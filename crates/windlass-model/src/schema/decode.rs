@@ -4,10 +4,10 @@ use serde_json::{Map, Value};
 
 use super::prune::join;
 use super::{Schema, Shape};
-use crate::base64::Base64;
 use crate::time::Timestamp;
-use crate::types::quantity::Quantity;
 use crate::unmarshal;
+use windlass_cel::formats::base64::Base64;
+use windlass_cel::formats::quantity::Quantity;
 
 /// Checks JSON types, drops unknown fields and nulls, and returns the paths of the unknown fields.
 ///

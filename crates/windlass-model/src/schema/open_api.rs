@@ -8,8 +8,8 @@ use super::build::RULE_VARIABLES;
 use super::keywords::{entries, flag, given, list, schema, text, texts};
 use super::rule_costs::{RuleCosts, cardinality_below, for_all};
 use super::{Schema, field_paths};
-use crate::cel::{Program, RuleContext};
 use crate::field::{FieldError, FieldPath};
+use windlass_cel::{Program, RuleContext};
 
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 const REASONS: [&str; 4] =

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::Schema;
 use super::keywords::{given, text};
-use crate::cel::max_cardinality;
 use crate::field::{FieldError, FieldPath};
+use windlass_cel::max_cardinality;
 
 /// The highest estimated cost of one expression.
 const EXPRESSION_LIMIT: u64 = 10_000_000;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::metadata::names;
 use crate::object;
 use crate::request::Request;
 use crate::selector::{FieldSelector, LabelSelector};
@@ -12,6 +11,7 @@ use crate::status::Status;
 use crate::store::Key;
 use crate::types::reading::Reading;
 use crate::types::{self, TypeInfo, events};
+use windlass_cel::formats::names;
 
 /// Selects objects of one type by namespace, labels and fields.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::field::{FieldError, FieldPath};
-use crate::metadata::{names, validate_labels};
+use windlass_cel::formats::names;
+
+use crate::metadata::validate_labels;
 use crate::selector::label::{LabelSelector, Operator, Requirement};
 
 /// Reads a `LabelSelector` object that stands at `path`. Null selects nothing, `{}` everything.

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::field::{FieldError, FieldPath};
-use crate::metadata::names;
 use crate::selector::label::{Operator, Requirement};
+use windlass_cel::formats::names;
 
 const OPERATORS: &str = "in, notin, =, ==, !=, gt, lt";
 

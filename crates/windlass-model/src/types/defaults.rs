@@ -11,9 +11,9 @@ use serde_json::{Map, Value};
 
 use crate::schema::{Schema, Shape};
 use crate::time::Timestamp;
-use crate::types::quantity::Quantity;
 use crate::types::schemas::is_zero;
 use crate::types::{Origin, TypeInfo};
+use windlass_cel::formats::quantity::Quantity;
 
 /// Brings an object into the form that the API server gives it before any rule sees it.
 ///

@@ -6,7 +6,6 @@ pub(crate) mod data;
 pub mod defaults;
 pub(crate) mod events;
 mod feature_gates;
-pub mod quantity;
 pub mod reading;
 mod resources;
 pub mod rules;

@@ -11,7 +11,7 @@ use crate::object;
 use crate::request::Request;
 use crate::selector::from_label_selector_object;
 use crate::store::{Key, Store};
-use crate::types::quantity::Quantity;
+use windlass_cel::formats::quantity::Quantity;
 
 const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
 const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";

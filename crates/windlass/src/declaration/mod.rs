@@ -219,7 +219,7 @@ impl Declaration {
     pub(crate) fn check(&self) {
         let errors = self.errors.join("; ");
         assert!(errors.is_empty(), "the declaration of {} cannot be used: {errors}", self.name);
-        let errors = windlass_model::metadata::names::is_dns1123_label(&self.name);
+        let errors = windlass_model::names::is_dns1123_label(&self.name);
         assert!(
             errors.is_empty(),
             "the controller name {:?} cannot be used: {}",

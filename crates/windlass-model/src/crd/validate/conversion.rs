@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::super::{list, text};
 use super::check_choice;
 use crate::field::{FieldError, FieldPath};
-use crate::metadata::names;
+use windlass_cel::formats::names;
 
 /// Checks `spec.conversion`; `spec` is the spec around it.
 pub(super) fn check(spec: &Value, path: &FieldPath, errors: &mut Vec<FieldError>) {

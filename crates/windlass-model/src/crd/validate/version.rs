@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::super::{list, text};
 use crate::field::{FieldError, FieldPath};
-use crate::metadata::names;
 use crate::schema::{
     Schema, Shape, decode_open_api, parse, parse_unchanged, read_checked, resolve_field_path,
 };
+use windlass_cel::formats::names;
 
 const MAX_SELECTABLE_FIELDS: usize = 8;
 const COLUMN_TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];

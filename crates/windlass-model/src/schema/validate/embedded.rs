@@ -3,9 +3,9 @@
 use serde_json::{Map, Value};
 
 use crate::field::{FieldError, FieldPath};
-use crate::metadata::names;
 use crate::schema::Schema;
 use crate::schema::object_meta;
+use windlass_cel::formats::names;
 
 /// Validates apiVersion, kind and metadata of the resources embedded in a value.
 pub(in crate::schema) fn check(schema: &Schema, value: &Value, path: &FieldPath) -> Vec<FieldError> {

@@ -7,12 +7,12 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::uri;
-use crate::base64::Base64;
-use crate::metadata::names;
 use crate::schema::Schema;
 use crate::schema::keywords::text;
 use crate::schema::structural::children;
 use crate::time::Timestamp;
+use windlass_cel::formats::base64::Base64;
+use windlass_cel::formats::names;
 
 /// Whether a text has a format.
 pub(super) type Accepts = fn(&str) -> bool;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::correlate::{Correlated, by_keys, item_key};
-use crate::cel::{self, Budget, EvalError, Program, RUNTIME_COST_BUDGET};
 use crate::field::{FieldError, FieldErrorKind, FieldPath};
 use crate::schema::{ListKind, Rule, Schema, Shape};
+use windlass_cel::{self as cel, Budget, EvalError, Program, RUNTIME_COST_BUDGET};
 
 /// What a message expression may say at most, in bytes.
 const MAX_MESSAGE_BYTES: usize = 5 * 1024;

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{child, items, pods, set_missing};
-use crate::base64::Base64;
 use crate::types::TypeInfo;
+use windlass_cel::formats::base64::Base64;
 
 type Fields = Map<String, Value>;
 

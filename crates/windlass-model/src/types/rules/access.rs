@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::selectors::check_selector;
 use super::values::{Errors, invalid_all, list, required, text};
 use crate::field::{FieldError, FieldPath};
-use crate::metadata::names;
+use windlass_cel::formats::names;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 

@@ -9,9 +9,9 @@ use super::values::{
     text,
 };
 use crate::field::{FieldError, FieldPath};
-use crate::metadata::names;
 use crate::object;
-use crate::types::quantity::Quantity;
+use windlass_cel::formats::names;
+use windlass_cel::formats::quantity::Quantity;
 
 const HIGHEST_USER_PRIORITY: i64 = 1_000_000_000;
 

@@ -3,10 +3,10 @@
 use serde_json::{Map, Value};
 
 use super::values::{Errors, entries, immutable, invalid_all, text};
-use crate::base64::Base64;
 use crate::field::{FieldError, FieldPath};
-use crate::metadata::names;
 use crate::object;
+use windlass_cel::formats::base64::Base64;
+use windlass_cel::formats::names;
 
 const MAX_BYTES: usize = 1024 * 1024;
 const FROZEN: &str = "field is immutable when `immutable` is set";

@@ -10,7 +10,7 @@ use super::values::{
     Errors, all_nonnegative, invalid_all, list, number, one_of, port_number, required, text,
 };
 use crate::field::{FieldError, FieldErrorKind, FieldPath};
-use crate::metadata::names;
+use windlass_cel::formats::names;
 
 const PROBES: [&str; 3] = ["livenessProbe", "readinessProbe", "startupProbe"];
 

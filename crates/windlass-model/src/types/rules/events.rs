@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::values::{Errors, immutable, invalid_all, number, required, text};
 use crate::field::{FieldError, FieldPath};
-use crate::metadata::names;
 use crate::object;
+use windlass_cel::formats::names;
 
 /// The rules of Events; those with an event time are held to more.
 pub(super) fn check_event(errors: &mut Errors, event: &Value) {

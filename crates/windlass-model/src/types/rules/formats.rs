@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::values::{Errors, invalid_all, number, port_number, text};
 use crate::field::{FieldError, FieldPath};
-use crate::metadata::names;
+use windlass_cel::formats::names;
 
 /// A number of a port, or the name of one.
 pub(super) fn port_number_or_name(errors: &mut Errors, path: &FieldPath, port: &Value) {

@@ -10,8 +10,8 @@ use super::values::{
     text,
 };
 use crate::field::{FieldError, FieldPath};
-use crate::metadata::names;
 use crate::object;
+use windlass_cel::formats::names;
 
 const NAME_LABELS: [&str; 2] = ["job-name", "batch.kubernetes.io/job-name"];
 const UID_LABELS: [&str; 2] = ["controller-uid", "batch.kubernetes.io/controller-uid"];

@@ -10,7 +10,7 @@ use super::selectors::check_selector;
 use super::services::check_ip;
 use super::values::{Errors, immutable, invalid_all, list, number, one_of, port_number, required, text};
 use crate::field::{FieldError, FieldPath};
-use crate::metadata::names;
+use windlass_cel::formats::names;
 
 const MAX_ENDPOINTS: usize = 1000;
 const MAX_ADDRESSES: usize = 100;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::pods::{check_range, check_spec, check_tolerations};
 use super::values::{Errors, immutable, invalid_all, list, named, number, put, text};
 use crate::field::{FieldError, FieldPath, quoted};
-use crate::metadata::names;
+use windlass_cel::formats::names;
 
 const UPDATABLE: &str = "pod updates may not change fields other than `spec.containers[*].image`,\
     `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,\

@@ -11,8 +11,8 @@ use super::values::{
     Errors, entries, invalid_all, list, named, number, object_at, one_of, put, required, text,
 };
 use crate::field::{FieldError, FieldPath};
-use crate::metadata::names;
-use crate::types::quantity::Quantity;
+use windlass_cel::formats::names;
+use windlass_cel::formats::quantity::Quantity;
 
 /// A new pod is pending, whatever its status says.
 pub(super) fn prepare_create(pod: &mut Map<String, Value>) {

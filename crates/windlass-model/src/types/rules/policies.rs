@@ -6,11 +6,11 @@ use serde_json::Value;
 
 use super::selectors::check_selector;
 use super::values::{Errors, invalid_all, list, one_of, text};
-use crate::cel::is_reserved;
 use crate::field::{FieldError, FieldPath};
-use crate::metadata::names;
 use crate::object;
 use crate::policies::{Purpose, Variables, compile};
+use windlass_cel::formats::names;
+use windlass_cel::is_reserved;
 
 const MAX_CONDITIONS: usize = 64;
 const MAX_ANNOTATIONS: usize = 20;

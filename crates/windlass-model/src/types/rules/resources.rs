@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::values::{Errors, entries, invalid_all, text};
 use crate::field::{FieldError, FieldPath};
-use crate::metadata::names;
-use crate::types::quantity::Quantity;
+use windlass_cel::formats::names;
+use windlass_cel::formats::quantity::Quantity;
 
 /// Checks `limits` and `requests` of a container.
 pub(super) fn check_requirements(errors: &mut Errors, path: &FieldPath, requirements: &Value) {

@@ -13,7 +13,7 @@ use super::values::{
     Errors, invalid_all, list, number, one_of, one_of_if_set, port_number, put, required, text,
 };
 use crate::field::{FieldError, FieldPath};
-use crate::metadata::names;
+use windlass_cel::formats::names;
 
 /// The node port at which nodes answer health checks.
 pub(super) const HEALTH_PORT: &str = "healthCheckNodePort";

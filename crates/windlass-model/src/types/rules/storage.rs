@@ -6,8 +6,8 @@ use super::resources::check_amount;
 use super::selectors::check_selector;
 use super::values::{Errors, entries, immutable, invalid_all, list, one_of_if_set, put, required, text};
 use crate::field::{FieldError, FieldPath};
-use crate::metadata::names;
-use crate::types::quantity::Quantity;
+use windlass_cel::formats::names;
+use windlass_cel::formats::quantity::Quantity;
 
 const ACCESS_MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 

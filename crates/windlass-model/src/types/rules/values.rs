@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use crate::field::{FieldError, FieldPath};
-use crate::metadata::names;
+use windlass_cel::formats::names;
 
 /// The errors in an object.
 pub(super) type Errors = Vec<FieldError>;

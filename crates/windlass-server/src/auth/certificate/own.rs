@@ -191,7 +191,7 @@ fn subject_name(name: &str) -> Result<SanType, CertificateError> {
     }
     let invalid = || CertificateError::Name { name: name.to_owned() };
     let plain = name.strip_prefix("*.").unwrap_or(name);
-    if !windlass_model::metadata::names::is_dns1123_subdomain(&plain.to_ascii_lowercase()).is_empty() {
+    if !windlass_model::names::is_dns1123_subdomain(&plain.to_ascii_lowercase()).is_empty() {
         return Err(invalid());
     }
     name.try_into().map(SanType::DnsName).map_err(|_| invalid())

@@ -1,0 +1,6 @@
+//! The text formats of Kubernetes that expressions and schemas share.
+
+pub mod base64;
+pub mod calendar;
+pub mod names;
+pub mod quantity;
