@@ -77,7 +77,7 @@ impl Format {
 
 /// How discovery is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DiscoveryForm {
+pub enum DiscoveryForm {
     /// Everything in one document, as JSON.
     Aggregated,
     /// Piece by piece.
@@ -132,10 +132,7 @@ pub fn refusal_format(accept: Option<&str>) -> Format {
 }
 
 /// Reads the `Accept` header of a request for discovery. 406 if nothing in it can be served.
-pub(crate) fn negotiate_discovery(
-    accept: Option<&str>,
-    can_aggregate: bool,
-) -> Result<DiscoveryForm, Status> {
+pub fn negotiate_discovery(accept: Option<&str>, can_aggregate: bool) -> Result<DiscoveryForm, Status> {
     let header = accept.unwrap_or_default();
     if header.is_empty() {
         return Ok(DiscoveryForm::Plain(Format::Json));
@@ -155,7 +152,7 @@ pub(crate) fn negotiate_discovery(
 }
 
 /// The best of some subtypes of `application`, the first of them if any will do.
-pub(crate) fn first_acceptable<'a>(accept: Option<&str>, subtypes: &[&'a str]) -> Option<&'a str> {
+pub fn first_acceptable<'a>(accept: Option<&str>, subtypes: &[&'a str]) -> Option<&'a str> {
     let header = accept.filter(|header| !header.is_empty()).unwrap_or("*/*");
     let of_kind = |clause: &Clause<'_>| matches!(clause.kind, "application" | "*");
     best_first(header).iter().filter(|clause| of_kind(clause)).find_map(|clause| {

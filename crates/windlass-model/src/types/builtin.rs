@@ -32,7 +32,7 @@ pub fn schema(type_name: &str) -> Option<Arc<Schema>> {
 }
 
 /// The name of a built-in type in the data file: `apps.v1.Deployment`.
-pub(crate) fn type_name(resource: &ResourceId) -> Option<&'static str> {
+pub fn type_name(resource: &ResourceId) -> Option<&'static str> {
     let found = RESOURCES.iter().chain(MUTATING_ADMISSION_POLICY).find(|known| {
         known.group == resource.group
             && known.plural == resource.plural

@@ -3,20 +3,20 @@
 use std::collections::BTreeMap;
 
 /// Shapes, made from the sources of Kubernetes.
-pub(crate) const TYPES: &str = include_str!("builtin.types");
+pub const TYPES: &str = include_str!("builtin.types");
 
 /// The lines of one type.
-pub(crate) struct Section<'a> {
+pub struct Section<'a> {
     /// Whether server-side apply takes it as one value.
-    pub(crate) atomic: bool,
+    pub atomic: bool,
     /// Whether its values may be of any JSON type.
-    pub(crate) any: bool,
+    pub any: bool,
     /// The name of each field, and what stands after it.
-    pub(crate) fields: Vec<(&'a str, &'a str)>,
+    pub fields: Vec<(&'a str, &'a str)>,
 }
 
 /// The types of a data file by name.
-pub(crate) fn sections(types: &str) -> BTreeMap<&str, Section<'_>> {
+pub fn sections(types: &str) -> BTreeMap<&str, Section<'_>> {
     let mut sections = BTreeMap::new();
     let mut current: Option<(&str, Section<'_>)> = None;
     for line in meaningful(types) {

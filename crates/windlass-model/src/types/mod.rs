@@ -2,7 +2,7 @@
 
 pub mod builtin;
 pub mod columns;
-pub(crate) mod data;
+pub mod data;
 pub mod defaults;
 pub(crate) mod events;
 mod feature_gates;

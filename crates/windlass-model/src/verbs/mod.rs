@@ -43,7 +43,7 @@ pub use call::Caller;
 use write::{Part, Written};
 
 pub(crate) use delete::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER};
-pub(crate) use policy::returns_deleted_object;
+pub use policy::returns_deleted_object;
 pub(crate) use question::read_question;
 pub(crate) use terminate::set_terminating;
 

@@ -45,7 +45,7 @@ pub(super) fn allows_unconditional_update(info: &TypeInfo) -> bool {
 }
 
 /// Whether a delete answers with the object instead of a `Status`.
-pub(crate) fn returns_deleted_object(info: &TypeInfo) -> bool {
+pub fn returns_deleted_object(info: &TypeInfo) -> bool {
     match built_in(info) {
         Some(("", plural)) => matches!(
             plural,

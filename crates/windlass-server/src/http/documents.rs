@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use hyper::header::{ACCEPT, ETAG, HeaderName, HeaderValue, IF_NONE_MATCH};
 use hyper::http::request::Parts;
-use windlass_model::discovery::{self, Document};
-use windlass_model::{Types, openapi};
+use windlass_model::Types;
 
+use crate::documents::{Document, discovery, openapi};
 use crate::http::answer::{Answer, AnswerBody, of_bytes, with_body};
 use crate::http::api::header;
 

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use crate::crd::compare_versions;
-use crate::types::{TypeInfo, Types};
+use windlass_model::crd::compare_versions;
+use windlass_model::types::{TypeInfo, Types};
 
 /// How much a group is preferred when two have a resource of the same name; those of CRDs come last.
 const PRIORITIES: &[(&str, u32)] = &[

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 use super::paths::{self, Operation, Paths};
 use super::schemas::Schemas;
 use super::{names, operations};
-use crate::discovery::groups;
-use crate::types::{Origin, TypeInfo, Types};
+use crate::documents::discovery::groups;
+use windlass_model::types::{Origin, TypeInfo, Types};
 
 /// The paths of all documents, relative to `/openapi/v3/`, in the order of discovery.
 pub(super) fn document_paths(types: &Types) -> Vec<String> {

@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 use super::components::reference;
 use super::paths::{Operation, Paths};
 use super::{names, parameters};
-use crate::discovery::{Endpoint, endpoints};
-use crate::types::{Origin, TypeInfo};
-use crate::verbs::returns_deleted_object;
+use crate::documents::discovery::{Endpoint, endpoints};
+use windlass_model::types::{Origin, TypeInfo};
+use windlass_model::verbs::returns_deleted_object;
 
 const JSON: &str = "application/json";
 const YAML: &str = "application/yaml";

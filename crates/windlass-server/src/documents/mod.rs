@@ -1,25 +1,29 @@
-//! An answer that describes the API instead of an object.
+//! Documents that describe the API: discovery and OpenAPI. They are pure functions of the types that are served.
 
+pub(crate) mod discovery;
+pub(crate) mod openapi;
+#[cfg(test)]
+mod widgets;
+
+use ring::digest::{SHA256, digest};
 use serde_json::Value;
-
-use crate::digest;
-use crate::status::Status;
+use windlass_model::Status;
 
 /// A document as it goes over the wire. It depends on nothing but the types that are served and the request,
 /// so whoever serves it may keep it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Document {
+pub(crate) struct Document {
     /// The HTTP status.
-    pub code: u16,
+    pub(crate) code: u16,
     /// The `Content-Type` header.
-    pub content_type: String,
+    pub(crate) content_type: String,
     /// Other headers.
-    pub headers: Vec<(&'static str, String)>,
+    pub(crate) headers: Vec<(&'static str, String)>,
     /// What stands between the quotes of the `ETag` header, if there is one. A request whose `If-None-Match` is
     /// that very tag, in quotes, is answered with 304 and no body.
-    pub etag: Option<String>,
+    pub(crate) etag: Option<String>,
     /// The body.
-    pub body: Vec<u8>,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Document {
@@ -46,7 +50,9 @@ impl Document {
 
     /// Adds the tag of its body, with which clients keep it.
     pub(crate) fn tagged(mut self) -> Self {
-        self.etag = Some(digest::hexadecimal(&self.body));
+        // In capital hexadecimal digits, as Kubernetes writes it.
+        let hash = digest(&SHA256, &self.body);
+        self.etag = Some(hash.as_ref().iter().map(|byte| format!("{byte:02X}")).collect());
         self
     }
 

@@ -1,6 +1,6 @@
 //! What schemas, operations and tags are called.
 
-use crate::types::{Origin, TypeInfo, builtin};
+use windlass_model::types::{Origin, TypeInfo, builtin};
 
 /// Where the full name of a built-in type differs from `io.k8s.api.` and its short one.
 const PREFIXES: &[(&str, &str)] = &[

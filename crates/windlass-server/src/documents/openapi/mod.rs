@@ -8,6 +8,8 @@ mod parameters;
 mod paths;
 mod protobuf;
 mod schemas;
+#[cfg(test)]
+mod tests;
 mod v2;
 mod v3;
 
@@ -16,9 +18,9 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value, json};
 
-use crate::document::Document;
-use crate::http::first_acceptable;
-use crate::types::{Origin, Types};
+use crate::documents::Document;
+use windlass_model::http::first_acceptable;
+use windlass_model::types::{Origin, Types};
 
 use schemas::Schemas;
 
@@ -31,7 +33,7 @@ const PROTOBUF: [&str; 2] =
 /// `None` if the path is none of these. Documents are large, and the list of documents takes making all of
 /// them: whoever serves them keeps them for as long as the types stay the same. `path` may carry a query:
 /// documents are asked for with the hash that the list of documents has.
-pub fn document(types: &Types, path: &str, accept: Option<&str>) -> Option<Document> {
+pub(crate) fn document(types: &Types, path: &str, accept: Option<&str>) -> Option<Document> {
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
     match path {
         "/openapi/v2" => Some(version_2(types, accept)),
@@ -66,7 +68,7 @@ fn version_3(types: &Types, path: &str, query: &str, accept: Option<&str>) -> Do
 /// The document, or where it is, if it is asked for by a hash: what has that hash never changes.
 ///
 /// Whoever keeps documents keeps them without, and passes on what this makes of them.
-pub fn with_hash(document: Document, path: &str, query: &str) -> Document {
+pub(crate) fn with_hash(document: Document, path: &str, query: &str) -> Document {
     let path = path.strip_prefix("/openapi/v3/").unwrap_or(path);
     let asked = query.split('&').find_map(|pair| pair.strip_prefix("hash="));
     match (asked, &document.etag) {

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::support::*;
 use serde_json::{Map, Value, json};
-use windlass_model::discovery::Document;
-use windlass_model::openapi::document;
 use windlass_model::types::Origin;
-use windlass_model::{Cluster, TypeInfo, Types};
+use windlass_model::{Cluster, PatchKind, Request, ResourceId, TypeInfo, Types, Verb};
+
+use super::document;
+use crate::documents::Document;
+use crate::documents::widgets::cluster;
 
 fn got(types: &Types, path: &str, accept: Option<&str>) -> Document {
     document(types, path, accept).unwrap_or_else(|| panic!("{path} is not answered"))
@@ -103,7 +104,7 @@ fn operations_are_those_of_discovery() {
     let cluster = cluster();
     for (path, address) in document_paths(cluster.types()).iter().filter(|(path, _)| path.ends_with("/v1")) {
         let document = json_of(cluster.types(), address);
-        let listed = windlass_model::discovery::answer(cluster.types(), &format!("/{path}"), None).unwrap();
+        let listed = crate::documents::discovery::answer(cluster.types(), &format!("/{path}"), None).unwrap();
         let listed: Value = serde_json::from_slice(&listed.body).unwrap();
         for resource in listed["resources"].as_array().unwrap() {
             let (name, part) = resource["name"].as_str().unwrap().split_once('/').map_or_else(
@@ -329,13 +330,9 @@ fn a_definition_changes_no_document_but_its_own() {
     let described_before = document_paths(described.types());
     let description = json!([{ "op": "add",
         "path": "/spec/versions/0/schema/openAPIV3Schema/description", "value": "A widget." }]);
-    let patch = patch(
-        windlass_model::PatchKind::Json,
-        "customresourcedefinitions",
-        "widgets.example.com",
-        description,
-    );
-    ok(&mut described, &patch);
+    let definitions = ResourceId::new("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+    let patch = Request::new(Verb::Patch(PatchKind::Json), definitions).named("widgets.example.com");
+    assert_eq!(described.request(&patch.with_body(description)).code, 200);
     let changed: Vec<String> = document_paths(described.types())
         .into_iter()
         .zip(described_before)

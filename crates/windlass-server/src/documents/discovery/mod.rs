@@ -5,20 +5,22 @@ mod endpoints;
 mod groups;
 mod lists;
 mod root;
+#[cfg(test)]
+mod tests;
 
-pub use crate::document::Document;
+use crate::documents::Document;
 pub(crate) use endpoints::{Endpoint, endpoints};
 pub(crate) use groups::groups;
 
-use crate::http::{DiscoveryForm, encode, negotiate_discovery};
-use crate::status::Status;
-use crate::types::{Origin, Types};
+use windlass_model::http::{DiscoveryForm, encode, negotiate_discovery};
+use windlass_model::status::Status;
+use windlass_model::types::{Origin, Types};
 
 /// The document behind a path that describes the API: `/`, `/version`, `/api`, `/apis`, groups and versions.
 ///
 /// `None` if the path is none of these; a group or version that is not served is answered with 404. Only reads
 /// may be answered so: the caller has looked at the method.
-pub fn answer(types: &Types, path: &str, accept: Option<&str>) -> Option<Document> {
+pub(crate) fn answer(types: &Types, path: &str, accept: Option<&str>) -> Option<Document> {
     let path = path.split('?').next().unwrap_or_default();
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     let value = match parts.as_slice() {
@@ -46,7 +48,7 @@ pub fn answer(types: &Types, path: &str, accept: Option<&str>) -> Option<Documen
 }
 
 /// The answer to a request for a path that names nothing: 404, and in a group of Kubernetes itself a `Status`.
-pub fn not_found(types: &Types, path: &str) -> Document {
+pub(crate) fn not_found(types: &Types, path: &str) -> Document {
     let path = path.split('?').next().unwrap_or_default();
     let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
     let built_in =

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::components::{annotated, built_in, reference};
 use super::{custom, names};
-use crate::types::{Origin, TypeInfo, Types};
+use windlass_model::types::{Origin, TypeInfo, Types};
 
 const KINDS: &str = "x-kubernetes-group-version-kind";
 
@@ -106,7 +106,8 @@ fn object_schema(info: &TypeInfo, name: &str) -> Value {
     let mut schema = match info.origin {
         Origin::BuiltIn => {
             let mut schema = built_in(name).unwrap_or_else(|| json!({ "type": "object" }));
-            let api_version = crate::object::api_version(&info.resource.group, &info.resource.version);
+            let api_version =
+                windlass_model::object::api_version(&info.resource.group, &info.resource.version);
             schema["description"] = format!("{} of {api_version}", info.kind).into();
             schema
         }

@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::support::*;
 use serde_json::{Value, json};
-use windlass_model::discovery::{Document, answer, not_found};
 use windlass_model::types::Origin;
-use windlass_model::{Cluster, Request, Types, Verb};
+use windlass_model::{Cluster, Request, ResourceId, Types, Verb};
+
+use super::{answer, not_found};
+use crate::documents::Document;
+use crate::documents::widgets::cluster;
 
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
@@ -294,7 +296,9 @@ fn the_tag_changes_with_the_types() {
     let tag = |cluster: &Cluster| answer(cluster.types(), "/apis", Some(AGGREGATED)).unwrap().etag;
     let mut other = cluster();
     assert_eq!(tag(&other), tag(&cluster()));
-    ok(&mut other, &delete("customresourcedefinitions", "widgets.example.com"));
+    let definitions = ResourceId::new("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+    let delete = Request::new(Verb::Delete, definitions).named("widgets.example.com");
+    assert_eq!(other.request(&delete).code, 200);
     assert!(other.settle());
     assert_ne!(tag(&other), tag(&cluster()));
     assert_eq!(tag(&other), tag(&Cluster::new()));

@@ -1,13 +1,13 @@
 //! Discovery piece by piece: the groups, then the resources of one version.
 
+use ring::digest::{SHA256, digest};
 use serde_json::{Map, Value, json};
+use windlass_model::base64::Base64;
 
 use super::endpoints::{Endpoint, endpoints};
 use super::groups::{GroupVersions, groups};
-use crate::digest;
-use crate::object::api_version;
-use crate::types::{TypeInfo, Types};
-use windlass_cel::formats::base64::Base64;
+use windlass_model::object::api_version;
+use windlass_model::types::{TypeInfo, Types};
 
 /// `/api`: the versions of the core group. Which address to use is known to whoever could ask.
 pub(super) fn core_versions(types: &Types) -> Value {
@@ -100,6 +100,6 @@ fn storage_version_hash(info: &TypeInfo) -> String {
         ("apiextensions.k8s.io", "customresourcedefinitions") => ("apiextensions.k8s.io", "v1beta1"),
         (group, _) => (group, info.storage_version.as_str()),
     };
-    let digest = digest::sha256(format!("{group}/{version}/{}", info.kind).as_bytes());
-    Base64::Standard.encode(digest.get(..8).unwrap_or_default())
+    let digest = digest(&SHA256, format!("{group}/{version}/{}", info.kind).as_bytes());
+    Base64::Standard.encode(digest.as_ref().get(..8).unwrap_or_default())
 }
