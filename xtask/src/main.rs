@@ -30,7 +30,7 @@ use std::process::ExitCode;
 use arguments::Task;
 
 /// Where `cargo xtask types` writes to.
-const TYPES: &str = "crates/windlass-model/src/types/builtin.types";
+const TYPES: &str = "crates/windlass-model/src/schema/builtin/builtin.types";
 const MESSAGES: &str = "crates/windlass-model/src/protobuf/builtin.protobuf";
 
 fn main() -> ExitCode {

@@ -2,9 +2,22 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::status::Cause;
+/// One cause of a failure.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Cause {
+    /// For programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// For people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// The field it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+}
 
 /// Where in an object a field stands: `spec.containers[0].name`, `metadata.labels[app]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -248,6 +261,14 @@ pub fn quoted(text: &str) -> String {
 /// Letters, marks, numbers, punctuation, symbols and the space.
 pub fn is_printable(character: char) -> bool {
     matches!(character, '\'' | '"' | '\\') || character.escape_debug().len() == 1
+}
+
+pub(crate) fn invalid_each<'a>(
+    path: &'a FieldPath,
+    value: &'a str,
+    messages: Vec<String>,
+) -> impl Iterator<Item = FieldError> + 'a {
+    messages.into_iter().map(move |message| FieldError::invalid(path, value, message))
 }
 
 #[cfg(test)]

@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::metadata::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER};
 use crate::object;
 use crate::request::{PatchKind, Propagation, Request, ResourceId, Verb};
 use crate::store::{Change, Key, Store};
 use crate::types::{Origin, TypeInfo, Types};
-use crate::verbs::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER};
 
 const MANAGER: &str = "kube-controller-manager";
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::field::Cause;
 use crate::field::{FieldError, quoted};
 
 /// A Kubernetes `Status`. Failures are data: they are values of this type, never a panic.
@@ -80,20 +81,6 @@ pub struct Details {
     /// When to try again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_seconds: Option<u32>,
-}
-
-/// One cause of a failure.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Cause {
-    /// For programs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// For people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
-    /// The field it is about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub field: Option<String>,
 }
 
 impl Status {

@@ -179,7 +179,7 @@ impl MemoryStore {
 
     /// The uid of an object, given how many objects have had its key, itself included.
     pub fn uid(key: &Key, incarnation: u64) -> String {
-        crate::verbs::uid(entropy(key, incarnation, 0))
+        uid(entropy(key, incarnation, 0))
     }
 
     fn live_from<'a>(&'a self, start: &Key) -> impl Iterator<Item = (&'a Key, &'a Arc<Value>)> + use<'a> {
@@ -271,6 +271,20 @@ fn fnv128(text: &[u8], incarnation: u64, salt: u64) -> u128 {
     hash
 }
 
+/// A uid as RFC 4122 writes a random one.
+pub fn uid(bits: u128) -> String {
+    let bits = bits & !(0xf << 76) | 0x4 << 76;
+    let bits = bits & !(0x3 << 62) | 0x2 << 62;
+    format!(
+        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+        bits >> 96,
+        bits >> 80 & 0xffff,
+        bits >> 64 & 0xffff,
+        bits >> 48 & 0xffff,
+        bits & 0xffff_ffff_ffff
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -297,5 +311,12 @@ mod tests {
             }
         }
         assert_ne!(key("a", "b/c").cmp(&key("a/b", "c")), Ordering::Equal);
+    }
+
+    #[test]
+    fn a_uid_is_a_random_rfc_4122_one() {
+        assert_eq!(uid(0), "00000000-0000-4000-8000-000000000000");
+        assert_eq!(uid(u128::MAX), "ffffffff-ffff-4fff-bfff-ffffffffffff");
+        assert_eq!(uid(0x0123_4567_89ab_cdef_0123_4567_89ab_cdef), "01234567-89ab-4def-8123-456789abcdef");
     }
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::filter::Filter;
 use crate::object;
 use crate::response::List;
-use crate::selector::Filter;
 use crate::status::Status;
 use crate::store::Change;
 
@@ -145,8 +145,8 @@ pub fn too_old_version(wanted: u64, oldest: u64) -> Status {
 mod tests {
     use super::*;
     use crate::request::{Request, ResourceId, Verb};
-    use crate::selector::tests::custom;
     use crate::store::Key;
+    use crate::types::fixtures::custom;
 
     fn filter() -> Filter {
         let mut request =

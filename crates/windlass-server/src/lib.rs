@@ -6,7 +6,7 @@ pub mod auth;
 mod bootstrap;
 mod clock;
 mod closing;
-mod documents;
+pub mod documents;
 mod http;
 mod limits;
 mod loops;

@@ -11,15 +11,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
-use windlass_model::discovery::{self, Document};
+use windlass_model::filter::Filter;
 use windlass_model::http::{self, EventWriter, Format, HttpParts, Parsed, present};
 use windlass_model::list::list;
-use windlass_model::selector::Filter;
 use windlass_model::watch::{self, Event};
 use windlass_model::{
     FeatureGates, Request, ResourceId, Response, Status, Timestamp, TypeInfo, Types, Verb, definitions,
-    handle, openapi, types_after,
+    handle, types_after,
 };
+use windlass_server::documents::{Document, discovery, openapi};
 
 use super::{Events, Session};
 use crate::exchange::{Answer, Sent};

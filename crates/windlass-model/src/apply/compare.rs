@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::field_set::{FieldNode, FieldSet};
 use super::path_element::PathElement;
 use super::type_ref::{Form, Items, TypeRef, filled_list, filled_map};
-use super::value_order;
+use crate::value_order;
 
 /// The fields that differ between two values. No field is in two of the sets.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -29,7 +29,6 @@ mod type_ref;
 mod unchanged;
 mod update;
 pub(crate) mod validate;
-pub(crate) mod value_order;
 
 use std::collections::BTreeMap;
 
@@ -106,7 +105,7 @@ impl Apply<'_> {
 
     fn check_config(&self) -> Result<(), Status> {
         if !self.config.is_object() {
-            let kind = validate::go_type(self.config);
+            let kind = crate::go_format::go_type(self.config);
             return Err(Status::bad_request(format!("error decoding YAML: expected an object, got {kind}")));
         }
         let (group, version) = object::split_api_version(self.config["apiVersion"].as_str().unwrap_or(""));
@@ -175,7 +174,7 @@ impl Apply<'_> {
             ApplyError::Broken(why) => Status::unclassified(why),
         })?;
         // An applier that changes nothing but shares ownership leaves no time.
-        if !value_order::equal(live, &new)
+        if !crate::value_order::equal(live, &new)
             && let Some(owned) = managed.owners.get_mut(&manager)
         {
             owned.time = Some(self.now.to_string());

@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use crate::object;
 use crate::schema::{Schema, Shape};
-use crate::types::schemas::is_zero;
-use crate::types::{Origin, TypeInfo, builtin};
+use crate::schema::{builtin, is_zero};
+use crate::types::{Origin, TypeInfo};
 
 static STRING: LazyLock<Schema> = LazyLock::new(|| Schema { shape: Shape::String, ..Schema::default() });
 static METADATA: LazyLock<Arc<Schema>> =

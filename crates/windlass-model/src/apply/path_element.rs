@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 
 use serde_json::Value;
 
-use super::value_order;
+use crate::value_order;
 
 /// One step from a value to a value inside it.
 #[derive(Clone, Debug)]

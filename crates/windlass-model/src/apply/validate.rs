@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::path_element::PathElement;
 use super::type_ref::{Form, Items, TypeRef};
-use crate::field::quoted;
+use crate::go_format::{go_syntax, go_type, plain};
 use crate::schema::{Schema, Shape};
 
 /// Errors in a configuration, one line per finding; empty if it is valid.
@@ -111,53 +111,4 @@ impl Check {
 fn is_plain_string(schema: &Schema) -> bool {
     let format = schema.constraints.as_ref().and_then(|constraints| constraints.format.as_deref());
     matches!(format, None | Some("" | "byte"))
-}
-
-/// A value as Go's `%v` prints it.
-pub(crate) fn plain(value: &Value) -> String {
-    match value {
-        Value::Null => "<nil>".to_owned(),
-        Value::String(text) => text.clone(),
-        Value::Array(list) => {
-            let items: Vec<String> = list.iter().map(plain).collect();
-            format!("[{}]", items.join(" "))
-        }
-        Value::Object(map) => {
-            let fields: Vec<String> =
-                map.iter().map(|(name, value)| format!("{name}:{}", plain(value))).collect();
-            format!("map[{}]", fields.join(" "))
-        }
-        other => other.to_string(),
-    }
-}
-
-/// A value as Go's `%#v` prints it.
-fn go_syntax(value: &Value) -> String {
-    match value {
-        Value::Null => "interface {}(nil)".to_owned(),
-        Value::String(text) => quoted(text),
-        Value::Array(list) => {
-            let items: Vec<String> = list.iter().map(go_syntax).collect();
-            format!("[]interface {{}}{{{}}}", items.join(", "))
-        }
-        Value::Object(map) => {
-            let fields: Vec<String> =
-                map.iter().map(|(name, value)| format!("{}:{}", quoted(name), go_syntax(value))).collect();
-            format!("map[string]interface {{}}{{{}}}", fields.join(", "))
-        }
-        other => other.to_string(),
-    }
-}
-
-/// The Go type that a JSON value is decoded into.
-pub(crate) fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_f64() => "float64",
-        Value::Number(_) => "int64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
 }

@@ -1,8 +1,7 @@
 //! From the parts of an HTTP request to a [`Request`], and back.
 
 mod accept;
-pub(crate) mod body;
-mod encode;
+pub(crate) mod encode;
 mod messages;
 mod options;
 mod path;
@@ -25,7 +24,7 @@ use crate::types::{Origin, TypeInfo, Types};
 use crate::unmarshal;
 use crate::watch::WatchOptions;
 
-use body::Document;
+use crate::json_body::{self as body, Document};
 
 pub use accept::{DiscoveryForm, first_acceptable, negotiate_discovery};
 pub use accept::{Format, Include, Output, refusal_format};

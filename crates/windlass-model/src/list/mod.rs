@@ -4,9 +4,9 @@ mod source;
 mod token;
 
 use crate::field::{FieldError, FieldPath, quoted};
+use crate::filter::Filter;
 use crate::request::{Options, Request};
 use crate::response::List;
-use crate::selector::Filter;
 use crate::status::{Cause, Details, Reason, Status};
 use crate::store::{Key, Store};
 use crate::types::TypeInfo;
@@ -222,8 +222,8 @@ mod tests {
     use super::*;
     use crate::object;
     use crate::request::{ResourceId, Verb};
-    use crate::selector::tests::custom;
     use crate::store::{Change, MemoryStore};
+    use crate::types::fixtures::custom;
 
     /// Counts what is read.
     struct Counting<'a>(&'a MemoryStore, Cell<usize>);

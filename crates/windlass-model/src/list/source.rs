@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::selector::Filter;
+use crate::filter::Filter;
 use crate::store::{Key, Store};
 
 /// A source of list items in key order: objects, or what represents them, such as their encoded text.

@@ -5,12 +5,13 @@ mod rules;
 use serde_json::Value;
 
 use crate::field::{FieldError, FieldPath};
+use crate::labels;
 use crate::object;
 use crate::time::Timestamp;
 use crate::types::{Origin, TypeInfo};
 
-pub(crate) use rules::STANDARD_FINALIZERS;
-pub use rules::{field_manager, labels as validate_labels, manager_of_user_agent};
+pub(crate) use rules::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, STANDARD_FINALIZERS};
+pub use rules::{field_manager, manager_of_user_agent};
 use windlass_cel::formats::names::{self, NameRule};
 
 /// Validates the metadata of an object that is to be created. Its name has already been generated.
@@ -76,7 +77,7 @@ fn validate_with(info: &TypeInfo, object: &Value, name_rule: NameRule) -> Vec<Fi
         let detail = "must be greater than or equal to 0";
         errors.push(FieldError::invalid(&root.child("generation"), generation, detail));
     }
-    errors.extend(rules::labels(&metadata["labels"], &root.child("labels")));
+    errors.extend(labels::validate(&metadata["labels"], &root.child("labels")));
     errors.extend(rules::annotations(&metadata["annotations"], &root.child("annotations")));
     errors.extend(rules::owner_references(&metadata["ownerReferences"], &root.child("ownerReferences")));
     errors.extend(rules::finalizers(&metadata["finalizers"], &root.child("finalizers")));
@@ -138,7 +139,7 @@ fn validate_changes(new: &Value, old: &Value) -> Vec<FieldError> {
             errors.push(FieldError::invalid(&root.child(field), shown(field, after), "field is immutable"));
         }
     }
-    errors.extend(rules::labels(&after["labels"], &root.child("labels")));
+    errors.extend(labels::validate(&after["labels"], &root.child("labels")));
     errors.extend(rules::annotations(&after["annotations"], &root.child("annotations")));
     errors.extend(rules::owner_references(&after["ownerReferences"], &root.child("ownerReferences")));
     errors.extend(rules::managed_fields(&after["managedFields"], &root.child("managedFields")));
@@ -183,7 +184,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::selector::tests::{built_in, custom};
+    use crate::types::fixtures::{built_in, custom};
 
     fn shown(errors: &[FieldError]) -> Vec<String> {
         errors.iter().map(ToString::to_string).collect()

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use crate::field::invalid_each;
 use crate::field::{FieldError, FieldErrorKind, FieldPath, is_printable, quoted};
 use crate::object::split_api_version;
-use crate::verbs::{FOREGROUND_FINALIZER as FOREGROUND, ORPHAN_FINALIZER as ORPHAN};
 use windlass_cel::formats::names;
 
 /// Maximum total bytes of the keys and values of all annotations.
@@ -16,19 +16,12 @@ const SUBRESOURCE_MAX: usize = 256;
 
 /// Maximum number of errors about second controllers: each of them shows all references.
 const CONTROLLER_ERRORS_MAX: usize = 8;
+/// Keeps an object until its blocking dependents are gone.
+pub(crate) const FOREGROUND_FINALIZER: &str = "foregroundDeletion";
+/// Keeps an object until its dependents have lost their owner.
+pub(crate) const ORPHAN_FINALIZER: &str = "orphan";
 /// Finalizers that need no domain.
-pub(crate) const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", ORPHAN, FOREGROUND];
-
-/// Labels have qualified keys and values of at most 63 bytes.
-pub fn labels(labels: &Value, path: &FieldPath) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    for (key, value) in entries(labels) {
-        errors.extend(invalid_each(path, key, names::is_qualified_name(key)));
-        let value = value.as_str().unwrap_or_default();
-        errors.extend(invalid_each(path, value, names::is_valid_label_value(value)));
-    }
-    errors
-}
+pub(crate) const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", ORPHAN_FINALIZER, FOREGROUND_FINALIZER];
 
 /// Annotations have qualified keys, in which case does not matter, and a limit on their sum.
 pub(super) fn annotations(annotations: &Value, path: &FieldPath) -> Vec<FieldError> {
@@ -50,8 +43,10 @@ pub(super) fn finalizers(finalizers: &Value, path: &FieldPath) -> Vec<FieldError
     for name in strings(finalizers) {
         errors.extend(invalid_each(path, name, names::is_qualified_name(name)));
     }
-    if strings(finalizers).any(|name| name == ORPHAN) && strings(finalizers).any(|name| name == FOREGROUND) {
-        let detail = format!("finalizer {ORPHAN} and {FOREGROUND} cannot be both set");
+    if strings(finalizers).any(|name| name == ORPHAN_FINALIZER)
+        && strings(finalizers).any(|name| name == FOREGROUND_FINALIZER)
+    {
+        let detail = format!("finalizer {ORPHAN_FINALIZER} and {FOREGROUND_FINALIZER} cannot be both set");
         errors.push(FieldError::invalid(path, finalizers.clone(), detail));
     }
     errors
@@ -199,14 +194,6 @@ pub fn manager_of_user_agent(user_agent: &str) -> Option<String> {
         manager.push(character);
     }
     (!manager.is_empty()).then_some(manager)
-}
-
-fn invalid_each<'a>(
-    path: &'a FieldPath,
-    value: &'a str,
-    messages: Vec<String>,
-) -> impl Iterator<Item = FieldError> + 'a {
-    messages.into_iter().map(move |message| FieldError::invalid(path, value, message))
 }
 
 fn entries(map: &Value) -> impl Iterator<Item = (&String, &Value)> {

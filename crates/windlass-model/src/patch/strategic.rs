@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::strategic_list::{delete_and_merge, put_in_order};
-use crate::apply::validate::{go_type, plain};
 use crate::field::quoted;
+use crate::go_format::{go_type, plain};
 use crate::schema::{Schema, Shape, Strategic};
 use crate::status::Status;
 use crate::unmarshal;

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use super::strategic::{PATCH, merge_maps, unexpected, unknown_directive, without_directives};
-use crate::apply::validate::plain;
-use crate::apply::value_order::Ordered;
+use crate::go_format::plain;
 use crate::schema::{Schema, Strategic};
 use crate::status::Status;
+use crate::value_order::Ordered;
 
 /// Merges a patch into a list that has the merge strategy.
 pub(super) fn delete_and_merge(

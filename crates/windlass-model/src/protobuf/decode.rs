@@ -7,7 +7,7 @@ use super::error::DecodeError;
 use super::shapes::{Count, Field, Kind, Message, Shapes};
 use super::values;
 use super::wire::{BYTES, FIXED64, Reader, Tag, VARINT};
-use crate::types::is_zero;
+use crate::schema::is_zero;
 
 /// JSON is nested at most so deep wherever it is read.
 const LEVELS_MAX: usize = 127;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::http::body;
+use crate::json_body as body;
 use windlass_cel::formats::base64::Base64;
 
 const RECORDED: &str = include_str!("recorded.txt");

@@ -6,7 +6,7 @@ use super::decode::{expect_bytes, expect_varint};
 use super::error::DecodeError;
 use super::shapes::Kind;
 use super::wire::{Reader, Writer};
-use crate::http::body;
+use crate::json_body as body;
 use crate::time;
 use windlass_cel::formats::base64::Base64;
 use windlass_cel::formats::quantity::Quantity;

@@ -4,6 +4,7 @@
 //! of a built-in type goes through [`decode`]. [`parse`] makes a [`Schema`] from a CRD.
 
 mod build;
+pub mod builtin;
 mod decode;
 mod default_checks;
 mod defaults;
@@ -19,6 +20,7 @@ mod rule_costs;
 mod structural;
 mod validate;
 
+pub(crate) use builtin::is_zero;
 pub use decode::decode;
 pub use defaults::{apply_defaults, drop_nulls, fill_defaults};
 pub use field_paths::resolve as resolve_field_path;

@@ -5,10 +5,10 @@ use std::sync::{Arc, LazyLock};
 use serde_json::{Map, Value};
 
 use super::Schema;
+use super::builtin;
 use super::decode::decode;
 use super::prune::join;
 use crate::field::{FieldError, FieldPath};
-use crate::types::builtin;
 
 static OBJECT_META: LazyLock<Arc<Schema>> =
     LazyLock::new(|| builtin::schema("meta.v1.ObjectMeta").unwrap_or_default());

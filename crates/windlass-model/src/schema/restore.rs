@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Schema, Shape};
-use crate::apply::validate::go_type;
+use crate::go_format::go_type;
 
 /// The first value that does not fit the Go type behind a schema; `None` if all do.
 ///
@@ -59,7 +59,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::types::builtin;
+    use crate::schema::builtin;
 
     #[test]
     fn problems_are_reported_as_in_go() {

@@ -4,9 +4,6 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::field::quoted;
-use crate::types::{Origin, TypeInfo};
-
 /// A condition on fields: all terms must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldSelector {
@@ -43,30 +40,15 @@ impl FieldSelector {
         Ok(FieldSelector { terms })
     }
 
+    /// The terms, all of which must hold.
+    pub(crate) fn terms(&self) -> &[FieldTerm] {
+        &self.terms
+    }
+
     /// A selector for one name.
     pub fn for_name(name: &str) -> Self {
         let term = FieldTerm { field: "metadata.name".to_owned(), equals: true, value: name.to_owned() };
         FieldSelector { terms: vec![term] }
-    }
-
-    /// Whether the type knows all the fields; the error says which it does not know.
-    pub fn check_supported(&self, info: &TypeInfo) -> Result<(), String> {
-        let known = |field: &str| match field {
-            "metadata.name" => true,
-            "metadata.namespace" => info.namespaced || info.origin == Origin::BuiltIn,
-            other => info.selectable_fields.iter().any(|path| path.trim_start_matches('.') == other),
-        };
-        match self.terms.iter().find(|term| !known(&term.field)) {
-            None => Ok(()),
-            // Only types with fields of their own have a list of them to be missing from.
-            Some(term) if info.origin == Origin::BuiltIn && info.selectable_fields.is_empty() => {
-                Err(format!(
-                    "{} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
-                    quoted(&term.field)
-                ))
-            }
-            Some(term) => Err(format!("field label not supported: {}", term.field)),
-        }
     }
 
     /// Whether the object is selected.
@@ -75,7 +57,7 @@ impl FieldSelector {
     }
 
     /// Selects by other fields, as the function says.
-    pub(super) fn rename(&mut self, name: impl Fn(&str) -> String) {
+    pub(crate) fn rename(&mut self, name: impl Fn(&str) -> String) {
         for term in &mut self.terms {
             term.field = name(&term.field);
         }
@@ -185,7 +167,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::selector::tests::{built_in, custom};
 
     #[test]
     fn knows_what_lies_within() {
@@ -236,25 +217,6 @@ mod tests {
         ] {
             assert_eq!(FieldSelector::parse(text), Err(error.to_owned()), "{text}");
         }
-    }
-
-    #[test]
-    fn types_know_their_fields() {
-        let selector = |text| FieldSelector::parse(text).unwrap();
-        let mut widget = custom("example.com", "v1", "widgets", "Widget");
-        widget.selectable_fields = vec![".spec.color".to_owned()];
-        assert_eq!(selector("spec.color=red,metadata.name=a").check_supported(&widget), Ok(()));
-        assert_eq!(
-            selector("spec.size=1").check_supported(&widget),
-            Err("field label not supported: spec.size".to_owned())
-        );
-        widget.namespaced = false;
-        assert!(selector("metadata.namespace=a").check_supported(&widget).is_err());
-        assert_eq!(
-            selector("spec.x=1").check_supported(&built_in("", "v1", "configmaps", "ConfigMap")),
-            Err("\"spec.x\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
-                .to_owned())
-        );
     }
 
     #[test]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::field::{FieldError, FieldPath};
 use windlass_cel::formats::names;
 
-use crate::metadata::validate_labels;
+use crate::labels;
 use crate::selector::label::{LabelSelector, Operator, Requirement};
 
 /// Reads a `LabelSelector` object that stands at `path`. Null selects nothing, `{}` everything.
@@ -16,7 +16,7 @@ pub fn from_label_selector_object(
     if selector.is_null() {
         return Ok(LabelSelector::Nothing);
     }
-    let mut errors = validate_labels(&selector["matchLabels"], &path.child("matchLabels"));
+    let mut errors = labels::validate(&selector["matchLabels"], &path.child("matchLabels"));
     let mut requirements = Vec::new();
     for (key, value) in selector["matchLabels"].as_object().into_iter().flatten() {
         let values = vec![value.as_str().unwrap_or_default().to_owned()];

@@ -1,11 +1,11 @@
 //! The types that every Kubernetes has, put together once.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use super::resources::{MUTATING_ADMISSION_POLICY, RESOURCES, Resource, TOKEN_REQUEST};
-use super::{FeatureGates, Origin, Scale, TypeInfo, Types, columns, schemas};
+use super::{FeatureGates, Origin, Scale, TypeInfo, Types, columns};
 use crate::request::ResourceId;
-use crate::schema::Schema;
+use crate::schema;
 
 /// All built-in types. Made at the first call; later calls share them.
 pub(super) fn types() -> Types {
@@ -23,12 +23,6 @@ pub(super) fn types() -> Types {
 pub(super) fn gated_types(gates: FeatureGates) -> impl Iterator<Item = TypeInfo> {
     let mutating = if gates.mutating_admission_policy { MUTATING_ADMISSION_POLICY } else { &[] };
     mutating.iter().map(type_info)
-}
-
-/// The schema of a built-in type that is no resource of its own: `autoscaling.v1.Scale`, `policy.v1.Eviction`,
-/// `core.v1.Binding`, `meta.v1.DeleteOptions`.
-pub fn schema(type_name: &str) -> Option<Arc<Schema>> {
-    schemas::schema(type_name)
 }
 
 /// The name of a built-in type in the data file: `apps.v1.Deployment`.
@@ -59,7 +53,7 @@ fn type_info(resource: &Resource) -> TypeInfo {
         namespaced: resource.namespaced,
         has_status: resource.has_status,
         scale: resource.has_scale.then(scale),
-        schema: schemas::schema(resource.type_name).unwrap_or_default(),
+        schema: schema::builtin::schema(resource.type_name).unwrap_or_default(),
         open_api: None,
         origin: Origin::BuiltIn,
         reading: None,
@@ -88,6 +82,8 @@ fn owned(texts: &[&str]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::schema::Shape;
 
@@ -129,7 +125,11 @@ mod tests {
         let config_map = types.by_kind("", "v1", "ConfigMap").unwrap();
         assert!(!config_map.has_status && !config_map.has_generation && config_map.namespaced);
         assert!(!types.by_kind("", "v1", "Namespace").unwrap().namespaced);
-        assert!(schema("autoscaling.v1.Scale").is_some() && schema("policy.v1.Eviction").is_some());
+        assert!(
+            ["autoscaling.v1.Scale", "policy.v1.Eviction"]
+                .iter()
+                .all(|name| schema::builtin::schema(name).is_some())
+        );
     }
 
     #[test]

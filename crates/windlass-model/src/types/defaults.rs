@@ -9,9 +9,9 @@ mod pods;
 
 use serde_json::{Map, Value};
 
+use crate::schema::is_zero;
 use crate::schema::{Schema, Shape};
 use crate::time::Timestamp;
-use crate::types::schemas::is_zero;
 use crate::types::{Origin, TypeInfo};
 use windlass_cel::formats::quantity::Quantity;
 

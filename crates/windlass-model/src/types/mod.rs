@@ -2,14 +2,13 @@
 
 pub mod builtin;
 pub mod columns;
-pub mod data;
 pub mod defaults;
 pub(crate) mod events;
 mod feature_gates;
+#[cfg(test)]
+pub(crate) mod fixtures;
 pub mod reading;
 mod resources;
-pub mod rules;
-pub(crate) mod schemas;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,8 +22,6 @@ use crate::request::ResourceId;
 use crate::schema::Schema;
 pub use feature_gates::{FeatureGateError, FeatureGates};
 use reading::Reading;
-
-pub(crate) use schemas::is_zero;
 
 /// What the rules must know about one served version of one type.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::apply::validate::plain;
 use crate::crd;
 use crate::field::{FieldError, FieldPath, quoted};
+use crate::go_format::plain;
 use crate::object;
 use crate::request::FieldValidation;
 use crate::schema;

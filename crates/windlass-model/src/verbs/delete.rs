@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::metadata::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER};
 use crate::object;
 use crate::request::{Options, Propagation};
 use crate::response::Response;
@@ -16,11 +17,6 @@ use crate::types::TypeInfo;
 use super::call::{Call, Earlier};
 use super::policy::{self, DependentsPolicy};
 use super::{Effect, review, terminate};
-
-/// Keeps an object until its blocking dependents are gone.
-pub(crate) const FOREGROUND_FINALIZER: &str = "foregroundDeletion";
-/// Keeps an object until its dependents have lost their owner.
-pub(crate) const ORPHAN_FINALIZER: &str = "orphan";
 
 const JOB_WARNING: &str = "child pods are preserved by default when jobs are deleted; set \
     propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning";

@@ -9,20 +9,6 @@ const MAX_NAME_LENGTH: usize = 63;
 /// A store may hand out its numbers in a fixed order, so that each earlier sibling costs one attempt.
 const ATTEMPTS: u64 = 4096;
 
-/// A uid as RFC 4122 writes a random one.
-pub fn uid(bits: u128) -> String {
-    let bits = bits & !(0xf << 76) | 0x4 << 76;
-    let bits = bits & !(0x3 << 62) | 0x2 << 62;
-    format!(
-        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
-        bits >> 96,
-        bits >> 80 & 0xffff,
-        bits >> 64 & 0xffff,
-        bits >> 48 & 0xffff,
-        bits & 0xffff_ffff_ffff
-    )
-}
-
 /// A free name that starts with `base`; if none is found, one that is taken.
 pub(super) fn generate_name<S: Store + ?Sized>(store: &S, base: &str, key: impl Fn(&str) -> Key) -> String {
     let kept = base.floor_char_boundary(MAX_NAME_LENGTH - SUFFIX_LENGTH);
@@ -47,13 +33,6 @@ mod tests {
     use super::*;
     use crate::store::{Change, MemoryStore};
     use std::sync::Arc;
-
-    #[test]
-    fn a_uid_is_a_random_rfc_4122_one() {
-        assert_eq!(uid(0), "00000000-0000-4000-8000-000000000000");
-        assert_eq!(uid(u128::MAX), "ffffffff-ffff-4fff-bfff-ffffffffffff");
-        assert_eq!(uid(0x0123_4567_89ab_cdef_0123_4567_89ab_cdef), "01234567-89ab-4def-8123-456789abcdef");
-    }
 
     #[test]
     fn generated_names_are_free_and_short_enough() {

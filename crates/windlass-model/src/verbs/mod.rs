@@ -25,7 +25,6 @@ mod warnings;
 
 pub(crate) use admission::SYSTEM_CLASSES;
 pub(crate) use identity::NAME_LETTERS;
-pub use identity::uid;
 mod write;
 
 use std::cell::RefCell;
@@ -42,7 +41,6 @@ use call::Call;
 pub use call::Caller;
 use write::{Part, Written};
 
-pub(crate) use delete::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER};
 pub use policy::returns_deleted_object;
 pub(crate) use question::read_question;
 pub(crate) use terminate::set_terminating;

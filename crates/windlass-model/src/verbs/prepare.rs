@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::crd;
+use crate::kinds;
 use crate::object;
 use crate::time::Timestamp;
 use crate::types::{self, Origin, TypeInfo};
@@ -25,11 +26,11 @@ pub(super) fn new_object(info: &TypeInfo, new: &mut Value, now: Timestamp) {
     if info.has_generation {
         object::set_meta(new, "generation", 1);
     }
-    if info.has_status && !types::rules::keeps_status_on_create(info) {
+    if info.has_status && !kinds::keeps_status_on_create(info) {
         remove(new, "status");
     }
     if info.origin == Origin::BuiltIn {
-        let changed = types::rules::prepare(info, None, new, None);
+        let changed = kinds::prepare(info, None, new, None);
         if info.kind == "Pod" {
             let conditions = new["status"].get_mut("conditions").and_then(Value::as_array_mut);
             for condition in conditions.into_iter().flatten() {
@@ -59,7 +60,7 @@ pub(super) fn update(info: &TypeInfo, live: &Value, new: &mut Value, part: Part)
         _ => {}
     }
     if info.origin == Origin::BuiltIn {
-        types::rules::prepare(info, Some(live), new, part.rules());
+        kinds::prepare(info, Some(live), new, part.rules());
         if is_definition(info) && part != Part::Status {
             crd::prepare(new, Some(live));
         }
@@ -83,7 +84,7 @@ pub(super) fn update(info: &TypeInfo, live: &Value, new: &mut Value, part: Part)
 /// since status is settled by now.
 fn counts(info: &TypeInfo, live: &Value, new: &Value) -> bool {
     if info.origin == Origin::BuiltIn {
-        return types::rules::raises_generation(info, new, live);
+        return kinds::raises_generation(info, new, live);
     }
     let within = |object: &Value, other: &Value| {
         let fields = object.as_object().into_iter().flatten();

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
+use crate::kinds::service_pool::{Pool, Refusal, Taken};
 use crate::object;
 use crate::status::Status;
 use crate::store::{Store, draw};
-use crate::types::rules::service_pool::{Pool, Refusal, Taken};
 
 use super::call::Call;
 use super::write::Part;

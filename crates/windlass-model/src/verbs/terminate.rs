@@ -12,7 +12,8 @@ use crate::time::Timestamp;
 
 use super::body::is_definition;
 use super::call::Call;
-use super::delete::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Plan, collector_finalizer};
+use super::delete::{Plan, collector_finalizer};
+use crate::metadata::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER};
 
 /// Namespaces that no request may delete.
 const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];

@@ -6,9 +6,10 @@ use serde_json::Value;
 
 use crate::crd;
 use crate::field::quoted;
+use crate::kinds;
 use crate::metadata::STANDARD_FINALIZERS;
 use crate::object;
-use crate::types::{self, Origin, TypeInfo};
+use crate::types::{Origin, TypeInfo};
 
 use super::body::is_definition;
 use super::unenforced;
@@ -22,7 +23,7 @@ pub(super) fn on_write(info: &TypeInfo, new: &Value, live: Option<&Value>, part:
     let mut warnings = match info.origin {
         _ if is_definition(info) => crd::warnings(new, live),
         Origin::Custom => plain_finalizers(new, live),
-        Origin::BuiltIn => types::rules::warnings(info, new),
+        Origin::BuiltIn => kinds::warnings(info, new),
     };
     warnings.extend(unenforced::warning(info, new));
     warnings

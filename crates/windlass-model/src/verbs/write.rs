@@ -8,13 +8,15 @@ use serde_json::Value;
 use crate::apply;
 use crate::crd;
 use crate::field::{FieldError, FieldPath, quoted};
+use crate::kinds;
 use crate::metadata;
 use crate::object;
 use crate::request::Verb;
 use crate::schema;
 use crate::status::{Cause, Status};
+use crate::store::uid;
 use crate::store::{Change, Key, Store};
-use crate::types::{self, Origin};
+use crate::types::Origin;
 
 use super::body;
 use super::call::{Call, Earlier};
@@ -92,7 +94,7 @@ pub(super) fn create<S: Store + ?Sized>(
     let generated = settle_name(call, &mut new);
     let name = object::name(&new).to_owned();
     let key = call.key(&name);
-    prepare::new_metadata(&mut new, &identity::uid(call.store.entropy(&key, 0)), call.now);
+    prepare::new_metadata(&mut new, &uid(call.store.entropy(&key, 0)), call.now);
     // What the server does to the object after this has no owner.
     if ownership == Ownership::Track {
         apply::track_update(call.info, None, &mut new, call.manager(), None, call.now);
@@ -274,7 +276,7 @@ fn validate<S: Store + ?Sized>(
             errors.extend(info.scale.iter().flat_map(|scale| crd::validate_scale(scale, new)));
         }
         Origin::BuiltIn => {
-            errors.extend(types::rules::validate(info, new, live, part.rules()));
+            errors.extend(kinds::validate(info, new, live, part.rules()));
             if body::is_definition(info) && part != Part::Status {
                 errors.extend(crd::validate(new, live));
             }

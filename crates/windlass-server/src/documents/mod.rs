@@ -1,7 +1,7 @@
 //! Documents that describe the API: discovery and OpenAPI. They are pure functions of the types that are served.
 
-pub(crate) mod discovery;
-pub(crate) mod openapi;
+pub mod discovery;
+pub mod openapi;
 #[cfg(test)]
 mod widgets;
 
@@ -12,18 +12,18 @@ use windlass_model::Status;
 /// A document as it goes over the wire. It depends on nothing but the types that are served and the request,
 /// so whoever serves it may keep it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Document {
+pub struct Document {
     /// The HTTP status.
-    pub(crate) code: u16,
+    pub code: u16,
     /// The `Content-Type` header.
-    pub(crate) content_type: String,
+    pub content_type: String,
     /// Other headers.
-    pub(crate) headers: Vec<(&'static str, String)>,
+    pub headers: Vec<(&'static str, String)>,
     /// What stands between the quotes of the `ETag` header, if there is one. A request whose `If-None-Match` is
     /// that very tag, in quotes, is answered with 304 and no body.
-    pub(crate) etag: Option<String>,
+    pub etag: Option<String>,
     /// The body.
-    pub(crate) body: Vec<u8>,
+    pub body: Vec<u8>,
 }
 
 impl Document {

@@ -2,9 +2,9 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::Value;
+use windlass_model::filter::Filter;
 use windlass_model::list::ListSource;
 use windlass_model::response::{List, items_omit_type, without_type};
-use windlass_model::selector::Filter;
 use windlass_model::{Key, TypeInfo, object};
 
 use crate::store::{Snapshot, StoredObject};

@@ -11,9 +11,9 @@ use std::time::Duration;
 use bytes::{BufMut, Bytes, BytesMut};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
+use windlass_model::filter::Filter;
 use windlass_model::http::{EventWriter, Format, Output, encode_event};
 use windlass_model::list::too_large_version;
-use windlass_model::selector::Filter;
 use windlass_model::types::Origin;
 use windlass_model::watch::{
     Event, EventKind, WatchOptions, event_for, initial_events, last_seen, too_old_version,

@@ -20,7 +20,7 @@ use windlass_model::types::{Origin, Types};
 ///
 /// `None` if the path is none of these; a group or version that is not served is answered with 404. Only reads
 /// may be answered so: the caller has looked at the method.
-pub(crate) fn answer(types: &Types, path: &str, accept: Option<&str>) -> Option<Document> {
+pub fn answer(types: &Types, path: &str, accept: Option<&str>) -> Option<Document> {
     let path = path.split('?').next().unwrap_or_default();
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     let value = match parts.as_slice() {
@@ -48,7 +48,7 @@ pub(crate) fn answer(types: &Types, path: &str, accept: Option<&str>) -> Option<
 }
 
 /// The answer to a request for a path that names nothing: 404, and in a group of Kubernetes itself a `Status`.
-pub(crate) fn not_found(types: &Types, path: &str) -> Document {
+pub fn not_found(types: &Types, path: &str) -> Document {
     let path = path.split('?').next().unwrap_or_default();
     let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
     let built_in =

@@ -33,7 +33,7 @@ const PROTOBUF: [&str; 2] =
 /// `None` if the path is none of these. Documents are large, and the list of documents takes making all of
 /// them: whoever serves them keeps them for as long as the types stay the same. `path` may carry a query:
 /// documents are asked for with the hash that the list of documents has.
-pub(crate) fn document(types: &Types, path: &str, accept: Option<&str>) -> Option<Document> {
+pub fn document(types: &Types, path: &str, accept: Option<&str>) -> Option<Document> {
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
     match path {
         "/openapi/v2" => Some(version_2(types, accept)),
@@ -68,7 +68,7 @@ fn version_3(types: &Types, path: &str, query: &str, accept: Option<&str>) -> Do
 /// The document, or where it is, if it is asked for by a hash: what has that hash never changes.
 ///
 /// Whoever keeps documents keeps them without, and passes on what this makes of them.
-pub(crate) fn with_hash(document: Document, path: &str, query: &str) -> Document {
+pub fn with_hash(document: Document, path: &str, query: &str) -> Document {
     let path = path.strip_prefix("/openapi/v3/").unwrap_or(path);
     let asked = query.split('&').find_map(|pair| pair.strip_prefix("hash="));
     match (asked, &document.etag) {

@@ -182,7 +182,7 @@ fn check_type(errors: &mut Errors, path: &FieldPath, spec: &Value) {
         }
         "ExternalName" => {
             for field in ["clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
-                if !super::super::schemas::is_zero(&spec[field]) {
+                if !crate::schema::is_zero(&spec[field]) {
                     errors.push(FieldError::forbidden(
                         &path.child(field),
                         "may not be set for ExternalName services",

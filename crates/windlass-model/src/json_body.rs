@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_field_that_stands_twice_is_decoded_twice() {
-        let schema = crate::types::builtin::schema("core.v1.Pod").expect("pods are built in");
+        let schema = crate::schema::builtin::schema("core.v1.Pod").expect("pods are built in");
         for (text, value) in [
             (
                 r#"{"metadata":{"labels":{"a":"1"}},"metadata":{"labels":{"b":"2"}}}"#,

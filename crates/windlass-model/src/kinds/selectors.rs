@@ -4,12 +4,12 @@ use serde_json::Value;
 
 use super::values::Errors;
 use crate::field::FieldPath;
-use crate::metadata::validate_labels;
+use crate::labels;
 use crate::selector::from_label_selector_object;
 
 /// Checks the keys and values of a map of labels.
 pub(super) fn check_labels(errors: &mut Errors, path: &FieldPath, labels: &Value) {
-    errors.extend(validate_labels(labels, path));
+    errors.extend(labels::validate(labels, path));
 }
 
 /// Checks a label selector; an absent one is fine.

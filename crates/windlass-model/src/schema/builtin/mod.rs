@@ -1,19 +1,21 @@
 //! The schemas of the built-in types, read once from the data files beside this one.
 
+pub mod data;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
-use super::data::{Section, TYPES, meaningful, sections};
 use crate::schema::{Constraints, ListKind, Schema, Shape, Strategic};
+use data::{Section, TYPES, meaningful, sections};
 
 /// Defaults that the API server sets in code, by type and field.
 const DEFAULTS: &str = include_str!("builtin.defaults");
 const JSON_SCHEMA: &str = "apiextensions.v1.JSONSchemaProps";
 
 /// The schema of a type by its short name: `core.v1.Pod`, `autoscaling.v1.Scale`.
-pub(super) fn schema(name: &str) -> Option<Arc<Schema>> {
+pub fn schema(name: &str) -> Option<Arc<Schema>> {
     static SCHEMAS: OnceLock<BTreeMap<Box<str>, Arc<Schema>>> = OnceLock::new();
     SCHEMAS.get_or_init(|| Reader::new(TYPES, DEFAULTS).read_all()).get(name).cloned()
 }

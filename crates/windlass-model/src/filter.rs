@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::field::quoted;
 use crate::object;
 use crate::request::Request;
 use crate::selector::{FieldSelector, LabelSelector};
 use crate::status::Status;
 use crate::store::Key;
 use crate::types::reading::Reading;
-use crate::types::{self, TypeInfo, events};
+use crate::types::{self, Origin, TypeInfo, events};
 use windlass_cel::formats::names;
 
 /// Selects objects of one type by namespace, labels and fields.
@@ -44,7 +45,7 @@ impl Filter {
             .map_err(Status::bad_request)?;
         let mut fields = FieldSelector::parse(options.field_selector.as_deref().unwrap_or_default())
             .map_err(Status::bad_request)?;
-        fields.check_supported(info).map_err(Status::bad_request)?;
+        check_supported(&fields, info).map_err(Status::bad_request)?;
         if info.storage_group() != info.resource.group {
             fields.rename(events::selectable);
         }
@@ -129,13 +130,31 @@ fn for_path_name(fields: FieldSelector, name: &str) -> Result<FieldSelector, Sta
     Err(Status::bad_request("fieldSelector metadata.name doesn't match requested name"))
 }
 
+/// Whether the type knows all the fields; the error says which it does not know.
+fn check_supported(fields: &FieldSelector, info: &TypeInfo) -> Result<(), String> {
+    let known = |field: &str| match field {
+        "metadata.name" => true,
+        "metadata.namespace" => info.namespaced || info.origin == Origin::BuiltIn,
+        other => info.selectable_fields.iter().any(|path| path.trim_start_matches('.') == other),
+    };
+    match fields.terms().iter().find(|term| !known(&term.field)) {
+        None => Ok(()),
+        // Only types with fields of their own have a list of them to be missing from.
+        Some(term) if info.origin == Origin::BuiltIn && info.selectable_fields.is_empty() => Err(format!(
+            "{} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
+            quoted(&term.field)
+        )),
+        Some(term) => Err(format!("field label not supported: {}", term.field)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
     use crate::request::{ResourceId, Verb};
-    use crate::selector::tests::custom;
+    use crate::types::fixtures::{built_in, custom};
 
     fn request() -> Request {
         Request::new(Verb::List, ResourceId::new("example.com", "v1", "widgets"))
@@ -205,5 +224,24 @@ mod tests {
         assert_eq!(Filter::of(&info, &bad_label).unwrap_err().code, 400);
         let status = Filter::of(&info, &bad_field).unwrap_err();
         assert_eq!((status.code, status.message.as_str()), (400, "field label not supported: spec.foo"));
+    }
+
+    #[test]
+    fn types_know_their_fields() {
+        let selector = |text| FieldSelector::parse(text).unwrap();
+        let mut widget = custom("example.com", "v1", "widgets", "Widget");
+        widget.selectable_fields = vec![".spec.color".to_owned()];
+        assert_eq!(check_supported(&selector("spec.color=red,metadata.name=a"), &widget), Ok(()));
+        assert_eq!(
+            check_supported(&selector("spec.size=1"), &widget),
+            Err("field label not supported: spec.size".to_owned())
+        );
+        widget.namespaced = false;
+        assert!(check_supported(&selector("metadata.namespace=a"), &widget).is_err());
+        assert_eq!(
+            check_supported(&selector("spec.x=1"), &built_in("", "v1", "configmaps", "ConfigMap")),
+            Err("\"spec.x\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
+                .to_owned())
+        );
     }
 }
