@@ -1,18 +1,15 @@
-//! Who asks: users, the names of service accounts, their tokens, and impersonation.
+//! Who asks: users, the names of service accounts, and their tokens.
 
 mod defaults;
-mod impersonation;
-mod token_request;
 mod token_secrets;
 mod tokens;
 
 use std::collections::BTreeMap;
 
 pub use defaults::next_requests;
-pub use impersonation::impersonate;
-pub use token_request::{TokenGrant, is_token_request, token_request};
 pub use token_secrets::{TokenSecret, missing_tokens};
 pub use tokens::{Issuer, user_of_claims};
+pub(crate) use tokens::{TokenSubject, split_service_account, token_claims};
 
 use crate::status::{Reason, Status};
 
@@ -21,11 +18,11 @@ const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 /// The group of all service accounts; with a colon and a namespace, of those in there.
 const SERVICE_ACCOUNTS: &str = "system:serviceaccounts";
 /// The group of everybody who is known.
-const AUTHENTICATED: &str = "system:authenticated";
+pub(crate) const AUTHENTICATED: &str = "system:authenticated";
 /// The group of everybody else.
-const UNAUTHENTICATED: &str = "system:unauthenticated";
+pub(crate) const UNAUTHENTICATED: &str = "system:unauthenticated";
 /// The name of everybody else.
-const ANONYMOUS: &str = "system:anonymous";
+pub(crate) const ANONYMOUS: &str = "system:anonymous";
 
 /// Somebody who makes requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -79,6 +76,6 @@ pub(crate) fn service_account_name(user_name: &str) -> Option<(&str, &str)> {
     named.then_some((namespace, name))
 }
 
-fn service_account_groups(namespace: &str) -> Vec<String> {
+pub(crate) fn service_account_groups(namespace: &str) -> Vec<String> {
     vec![SERVICE_ACCOUNTS.to_owned(), format!("{SERVICE_ACCOUNTS}:{namespace}")]
 }

@@ -13,7 +13,7 @@ use windlass_cel::formats::base64::Base64;
 use windlass_cel::formats::names;
 
 /// The issuer of tokens that live in Secrets.
-pub(super) const LEGACY_ISSUER: &str = "kubernetes/serviceaccount";
+pub(crate) const LEGACY_ISSUER: &str = "kubernetes/serviceaccount";
 /// What stands before the names of claims in such tokens.
 const LEGACY: &str = "kubernetes.io/serviceaccount/";
 /// Tolerated clock skew.
@@ -30,23 +30,23 @@ pub struct Issuer {
 }
 
 /// Who and for how long a token is for.
-pub(super) struct TokenSubject<'a> {
+pub(crate) struct TokenSubject<'a> {
     /// The ServiceAccount.
-    pub(super) account: &'a Value,
+    pub(crate) account: &'a Value,
     /// Field of the claims and object that the token ends with: `("pod", pod)`.
-    pub(super) bound_to: Vec<(&'static str, &'a Value)>,
+    pub(crate) bound_to: Vec<(&'static str, &'a Value)>,
     /// For whom it is meant.
-    pub(super) audiences: &'a [String],
+    pub(crate) audiences: &'a [String],
     /// From when.
-    pub(super) now: Timestamp,
+    pub(crate) now: Timestamp,
     /// For how long.
-    pub(super) seconds: i64,
+    pub(crate) seconds: i64,
     /// A name that no other token has.
-    pub(super) id: &'a str,
+    pub(crate) id: &'a str,
 }
 
 /// The claims of a token, but for its issuer.
-pub(super) fn token_claims(subject: &TokenSubject<'_>) -> Value {
+pub(crate) fn token_claims(subject: &TokenSubject<'_>) -> Value {
     let account = subject.account;
     let reference = |object: &Value| match object::uid(object) {
         "" => json!({ "name": object::name(object) }),
@@ -70,7 +70,7 @@ pub(super) fn token_claims(subject: &TokenSubject<'_>) -> Value {
 }
 
 /// The claims of a token that lives in a Secret: it has no end, and no audience.
-pub(super) fn legacy_claims(account: &Value, secret: &Value) -> Value {
+pub(crate) fn legacy_claims(account: &Value, secret: &Value) -> Value {
     json!({
         "iss": LEGACY_ISSUER,
         (format!("{LEGACY}namespace")): object::namespace(account),
@@ -240,7 +240,7 @@ fn legacy_user<S: Store + ?Sized>(store: &S, claims: &Value, token: &str) -> Res
 }
 
 /// Namespace and name of the service account that a user asks to be, if the name is that of one.
-pub(super) fn split_service_account(user_name: &str) -> Option<(&str, &str)> {
+pub(crate) fn split_service_account(user_name: &str) -> Option<(&str, &str)> {
     let (namespace, name) = service_account_name(user_name)?;
     let valid = names::is_dns1123_label(namespace).is_empty() && names::is_dns1123_subdomain(name).is_empty();
     valid.then_some((namespace, name))

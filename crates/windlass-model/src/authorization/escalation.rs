@@ -11,9 +11,9 @@ use crate::authentication::User;
 use crate::field::quoted;
 use crate::object;
 use crate::request::{Request, Verb};
+use crate::response::Response;
 use crate::status::Status;
 use crate::store::{Key, Store};
-use crate::verbs::Effect;
 
 /// What a write to metadata by the garbage collector may change; versions and managers change with any write.
 const COLLECTED: [&str; 4] = ["ownerReferences", "finalizers", "managedFields", "resourceVersion"];
@@ -27,14 +27,14 @@ pub fn escalation<S: Store + ?Sized>(
     roles: &dyn Roles,
     user: &User,
     request: &Request,
-    effect: &Effect,
+    response: &Response,
 ) -> Option<Status> {
     let plural = request.resource.plural.as_str();
     let writes = matches!(request.verb, Verb::Create | Verb::Update | Verb::Patch(_));
     if request.resource.group != GROUP || !writes {
         return None;
     }
-    let after = resulting_object(request, effect)?;
+    let after = resulting_object(request, response)?;
     let name = match request.verb {
         Verb::Create => object::name(request.body.as_ref()?),
         _ => object::name(after),
@@ -62,9 +62,9 @@ pub fn escalation<S: Store + ?Sized>(
 }
 
 /// The object that the write results in. Escalation is reported before a name that is taken or an invalid field.
-fn resulting_object<'a>(request: &'a Request, effect: &'a Effect) -> Option<&'a Value> {
-    match effect.response.failure() {
-        None => effect.response.as_object().map(|object| &**object),
+fn resulting_object<'a>(request: &'a Request, response: &'a Response) -> Option<&'a Value> {
+    match response.failure() {
+        None => response.as_object().map(|object| &**object),
         Some(status) => {
             request.body.as_ref().filter(|_| request.verb == Verb::Create && matches!(status.code, 409 | 422))
         }

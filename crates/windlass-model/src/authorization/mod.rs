@@ -1,4 +1,4 @@
-//! Who may do what: RBAC as Kubernetes evaluates it, and the reviews that report it.
+//! Who may do what: RBAC as Kubernetes evaluates it, and impersonation.
 //!
 //! Start with [`authorize`]: it reads roles and bindings from a [`Store`] and decides about one request of one
 //! [`User`]. A server that asks for each request keeps a [`Policy`] instead, which follows the writes.
@@ -8,8 +8,8 @@ mod attributes;
 mod authorizer;
 mod bootstrap;
 mod escalation;
+mod impersonation;
 mod policy;
-pub mod reviews;
 mod roles;
 mod rule;
 
@@ -18,6 +18,7 @@ pub use attributes::{Attributes, ResourceAttributes, attributes};
 pub use authorizer::{Authorizer, Decision, Grants};
 pub use bootstrap::{bootstrap_policy, bootstrap_requests};
 pub use escalation::escalation;
+pub use impersonation::impersonate;
 pub use policy::Policy;
 pub use roles::{Binding, RoleKind, RoleReference, Roles, StoredRoles, Subject};
 pub use rule::Rule;

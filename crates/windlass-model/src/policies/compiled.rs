@@ -16,60 +16,60 @@ use super::{items, name_of, text};
 
 /// A validating or mutating policy.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Policy {
-    pub(super) name: Box<str>,
+pub(crate) struct Policy {
+    pub(crate) name: Box<str>,
     /// Whether an expression that cannot be evaluated refuses the request.
-    pub(super) fails_closed: bool,
+    pub(crate) fails_closed: bool,
     /// `apiVersion` and `kind` of its parameters.
-    pub(super) param_kind: Option<(Box<str>, Box<str>)>,
-    pub(super) constraints: Matching,
-    pub(super) conditions: Vec<Expression>,
+    pub(crate) param_kind: Option<(Box<str>, Box<str>)>,
+    pub(crate) constraints: Matching,
+    pub(crate) conditions: Vec<Expression>,
     /// By their qualified names (`variables.limit`).
-    pub(super) variables: BTreeMap<Box<str>, Expression>,
-    pub(super) validations: Vec<Validation>,
+    pub(crate) variables: BTreeMap<Box<str>, Expression>,
+    pub(crate) validations: Vec<Validation>,
     /// The values of its audit annotations. There is no audit log, but one that fails refuses the request.
-    pub(super) annotations: Vec<Expression>,
+    pub(crate) annotations: Vec<Expression>,
     /// What a mutating policy does, in this order.
-    pub(super) mutations: Vec<Mutation>,
+    pub(crate) mutations: Vec<Mutation>,
     /// Whether it runs again if later policies have changed the object.
-    pub(super) reinvoked: bool,
+    pub(crate) reinvoked: bool,
 }
 
 /// What must hold.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Validation {
-    pub(super) expression: Expression,
-    pub(super) message: Box<str>,
-    pub(super) message_expression: Option<Program>,
-    pub(super) reason: Reason,
+pub(crate) struct Validation {
+    pub(crate) expression: Expression,
+    pub(crate) message: Box<str>,
+    pub(crate) message_expression: Option<Program>,
+    pub(crate) reason: Reason,
 }
 
 /// The binding of a validating or mutating policy.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Binding {
-    pub(super) name: Box<str>,
+pub(crate) struct Binding {
+    pub(crate) name: Box<str>,
     /// The policy that it binds.
-    pub(super) policy: Box<str>,
-    pub(super) param_ref: Option<ParamRef>,
+    pub(crate) policy: Box<str>,
+    pub(crate) param_ref: Option<ParamRef>,
     /// Absent if it narrows nothing.
-    pub(super) resources: Option<Matching>,
-    pub(super) denies: bool,
-    pub(super) warns: bool,
+    pub(crate) resources: Option<Matching>,
+    pub(crate) denies: bool,
+    pub(crate) warns: bool,
 }
 
 /// Which parameters a binding gives to its policy.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct ParamRef {
-    pub(super) name: Box<str>,
-    pub(super) namespace: Box<str>,
-    pub(super) selector: Option<LabelSelector>,
+pub(crate) struct ParamRef {
+    pub(crate) name: Box<str>,
+    pub(crate) namespace: Box<str>,
+    pub(crate) selector: Option<LabelSelector>,
     /// Whether the request is refused if there are none.
-    pub(super) required: bool,
+    pub(crate) required: bool,
 }
 
 impl Policy {
     /// Compiles a policy.
-    pub(super) fn of(object: &Value) -> Self {
+    pub(crate) fn of(object: &Value) -> Self {
         let spec = &object["spec"];
         let kind = &spec["paramKind"];
         let param_kind =
@@ -121,7 +121,7 @@ impl Validation {
 
 impl Binding {
     /// Reads a binding.
-    pub(super) fn of(object: &Value) -> Self {
+    pub(crate) fn of(object: &Value) -> Self {
         let spec = &object["spec"];
         let has = |action: &str| items(spec, "validationActions").any(|known| known == action);
         let (resources, param_ref) = (&spec["matchResources"], &spec["paramRef"]);

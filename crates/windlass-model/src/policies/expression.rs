@@ -38,10 +38,10 @@ pub(crate) struct Variables {
 
 /// An expression of a stored policy.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Expression {
-    pub(super) source: Box<str>,
+pub(crate) struct Expression {
+    pub(crate) source: Box<str>,
     /// Only a policy that was stored by something else than this model can have one that does not compile.
-    pub(super) program: Result<Program, String>,
+    pub(crate) program: Result<Program, String>,
 }
 
 impl Variables {
@@ -62,7 +62,7 @@ impl Variables {
 }
 
 /// `variables.limit`
-pub(super) fn qualified(name: &str) -> Box<str> {
+pub(crate) fn qualified(name: &str) -> Box<str> {
     format!("variables.{name}").into()
 }
 
@@ -122,7 +122,7 @@ pub(crate) fn compile(
 
 impl Expression {
     /// Compiles the expression that stands at a field.
-    pub(super) fn of(object: &Value, field: &str, purpose: Purpose, variables: &Variables) -> Self {
+    pub(crate) fn of(object: &Value, field: &str, purpose: Purpose, variables: &Variables) -> Self {
         let source = text(object, field);
         let program = compile(source, purpose, variables).map(|(program, _)| program);
         Expression { source: source.into(), program }

@@ -1,20 +1,12 @@
-//! Admission policies: compiled when they are written, evaluated on every write that they match. Mutating ones change
-//! what is written, then validating ones look at the result.
+//! Admission policies as data, compiled when they are written. `policy_admission` evaluates them on every write that they match.
 //!
 //! [`Policies`] is a part of [`Types`](crate::Types), since it changes as seldom and is needed as often: a request to an API
-//! without policies costs a look at an empty list. The verbs describe a write as a `Review`, `mutate` it and `admit` it.
+//! without policies costs a look at an empty list.
 
 mod compiled;
-mod decision;
-mod dispatch;
 mod expression;
 mod matching;
 mod mutation;
-mod mutator;
-mod parameters;
-mod review;
-mod scope;
-mod view;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,12 +14,10 @@ use std::sync::Arc;
 use crate::object;
 use crate::store::{Change, Key, Store};
 
-pub(crate) use dispatch::admit;
-pub(crate) use expression::{Purpose, Variables, compile};
-pub(crate) use mutator::{Reinvocation, mutate};
-pub(crate) use review::{Kind, Operation, Review};
-
-use compiled::{Binding, Policy};
+pub(crate) use compiled::{Binding, ParamRef, Policy, Validation};
+pub(crate) use expression::{Expression, Purpose, Variables, compile};
+pub(crate) use matching::{Matching, Rule as MatchingRule};
+pub(crate) use mutation::Mutation;
 
 /// The group of policies and bindings.
 pub const GROUP: &str = "admissionregistration.k8s.io";
@@ -40,29 +30,29 @@ pub const MUTATING_POLICIES: &str = "mutatingadmissionpolicies";
 /// The resource of their bindings.
 pub const MUTATING_BINDINGS: &str = "mutatingadmissionpolicybindings";
 
-const ALL: [&str; 4] = [POLICIES, BINDINGS, MUTATING_POLICIES, MUTATING_BINDINGS];
+pub(crate) const ALL: [&str; 4] = [POLICIES, BINDINGS, MUTATING_POLICIES, MUTATING_BINDINGS];
 
 /// All policies and bindings that there are, ready to be evaluated.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Policies {
-    validating: PolicySet,
-    mutating: PolicySet,
+    pub(crate) validating: PolicySet,
+    pub(crate) mutating: PolicySet,
 }
 
 /// The policies of one kind.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct PolicySet {
+pub(crate) struct PolicySet {
     policies: BTreeMap<Box<str>, Arc<Policy>>,
     bindings: BTreeMap<Box<str>, Arc<Binding>>,
     /// The policies that are bound, in the order of their names.
-    hooks: Vec<Hook>,
+    pub(crate) hooks: Vec<Hook>,
 }
 
 /// A policy with its bindings.
 #[derive(Clone, Debug, PartialEq)]
-struct Hook {
-    policy: Arc<Policy>,
-    bindings: Vec<Arc<Binding>>,
+pub(crate) struct Hook {
+    pub(crate) policy: Arc<Policy>,
+    pub(crate) bindings: Vec<Arc<Binding>>,
 }
 
 /// Whether an object is a policy or a binding.

@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use crate::object;
-use crate::policies::{self, Kind, Operation, Reinvocation};
+use crate::policy_admission::{self, Kind, Operation, Reinvocation};
 use crate::status::Status;
 use crate::store::Store;
 
@@ -52,7 +52,7 @@ fn run<S: Store + ?Sized>(
         }
         let name = if live.is_some() { call.name() } else { object::name(new) };
         let review = review::describe(call, operation, Kind::of(call.info), name, Some(&*new), live);
-        let made = policies::mutate(call.store, call.types, &review, &mut reinvocation, &settle)?;
+        let made = policy_admission::mutate(call.store, call.types, &review, &mut reinvocation, &settle)?;
         match made {
             Some(object) => *new = object,
             None => break,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Value, json};
 
 use crate::object;
-use crate::policies::{self, Operation, Review};
+use crate::policy_admission::{self, Operation, Review};
 use crate::request::{FieldValidation, Propagation};
 use crate::status::Status;
 use crate::store::Store;
@@ -60,7 +60,7 @@ pub(super) fn posted<S: Store + ?Sized>(
     }
     let mut body = body.clone();
     object::set_meta(&mut body, "namespace", call.namespace());
-    let kind = policies::Kind::new(group, "v1", kind);
+    let kind = policy_admission::Kind::new(group, "v1", kind);
     run(call, Operation::Create, kind, call.name(), Some(&body), None)
 }
 
@@ -73,8 +73,8 @@ fn ask<S: Store + ?Sized>(
     old_object: Option<&Value>,
 ) -> Result<(), Status> {
     let kind = match part {
-        Part::Scale => policies::Kind::new("autoscaling", "v1", "Scale"),
-        _ => policies::Kind::of(call.info),
+        Part::Scale => policy_admission::Kind::new("autoscaling", "v1", "Scale"),
+        _ => policy_admission::Kind::of(call.info),
     };
     run(call, operation, kind, name, object, old_object)
 }
@@ -82,13 +82,13 @@ fn ask<S: Store + ?Sized>(
 fn run<S: Store + ?Sized>(
     call: &Call<'_, S>,
     operation: Operation,
-    kind: policies::Kind,
+    kind: policy_admission::Kind,
     name: &str,
     object: Option<&Value>,
     old_object: Option<&Value>,
 ) -> Result<(), Status> {
     let review = describe(call, operation, kind, name, object, old_object);
-    let admission = policies::admit(call.store, call.types, &review);
+    let admission = policy_admission::admit(call.store, call.types, &review);
     call.warnings.borrow_mut().extend(admission.warnings);
     admission.refusal.map_or(Ok(()), Err)
 }
@@ -97,7 +97,7 @@ fn run<S: Store + ?Sized>(
 pub(super) fn describe<'a, S: Store + ?Sized>(
     call: &'a Call<'_, S>,
     operation: Operation,
-    kind: policies::Kind,
+    kind: policy_admission::Kind,
     name: &'a str,
     object: Option<&'a Value>,
     old_object: Option<&'a Value>,

@@ -1,10 +1,10 @@
 //! RBAC: who is allowed what, who may give rights away, and what the reviews say.
 
 use serde_json::{Value, json};
-use windlass_model::authorization::reviews::{Reviewer, review};
 use windlass_model::authorization::{
     self, Attributes, Authorizer, Decision, Policy, StoredRoles, User, attributes, authorize,
 };
+use windlass_model::reviews::{Reviewer, review};
 use windlass_model::{Cluster, PatchKind, Request, ResourceId, Response, Verb};
 
 use crate::support::{merge, ok, refused};
@@ -280,7 +280,7 @@ fn a_policy_follows_the_writes() {
 fn as_user(cluster: &mut Cluster, who: &User, request: &Request) -> Response {
     let effect = cluster.handle(request);
     let roles = StoredRoles::of(cluster.store());
-    if let Some(status) = authorization::escalation(cluster.store(), &roles, who, request, &effect) {
+    if let Some(status) = authorization::escalation(cluster.store(), &roles, who, request, &effect.response) {
         return status.into();
     }
     cluster.commit(&effect.changes);

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use windlass_model::authentication::{self, Issuer, TokenSecret, User, unauthorized};
-use windlass_model::{Request, Response, Status, Store, Timestamp};
+use windlass_model::{Request, Response, Status, Store, Timestamp, reviews};
 
 pub use certificate::{Certificate, CertificateError};
 pub use files::FileError;
@@ -96,10 +96,10 @@ impl Auth {
 
     /// Answers a request for a token of a service account; `None` for a request about anything else.
     pub fn token_request(&self, store: &dyn Store, now: Timestamp, request: &Request) -> Option<Response> {
-        if !authentication::is_token_request(request) {
+        if !reviews::is_token_request(request) {
             return None;
         }
-        let granted = authentication::token_request(store, now, request, &self.issuer, &tokens::random_id());
+        let granted = reviews::token_request(store, now, request, &self.issuer, &tokens::random_id());
         Some(granted.map_or_else(Response::status, |grant| {
             let token = self.signer.sign(&grant.claims);
             grant.answer(&token)

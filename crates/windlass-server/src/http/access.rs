@@ -4,11 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hyper::header::AUTHORIZATION;
 use hyper::http::request::Parts;
-use windlass_model::authentication::impersonate;
-use windlass_model::authorization::reviews::{Reviewer, review};
 use windlass_model::authorization::{
-    Attributes, Authorizer, Policy, User, attributes, escalation, forbidden,
+    Attributes, Authorizer, Policy, User, attributes, escalation, forbidden, impersonate,
 };
+use windlass_model::reviews::{Reviewer, review};
 use windlass_model::{Effect, Request, Response, Status};
 
 use crate::auth::Auth;
@@ -116,7 +115,7 @@ impl Caller {
     /// Refuses a write that would grant rights which the caller does not have.
     pub(crate) fn check_escalation(&self, newest: &Snapshot, request: &Request, effect: Effect) -> Effect {
         let Some(policy) = &self.policy else { return effect };
-        match escalation(newest, &**policy, &self.user, request, &effect) {
+        match escalation(newest, &**policy, &self.user, request, &effect.response) {
             Some(refusal) => refusal.into(),
             None => effect,
         }

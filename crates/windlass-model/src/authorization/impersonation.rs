@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::tokens::split_service_account;
-use super::{ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User, service_account_groups};
-use crate::authorization::{Authorizer, ResourceAttributes, forbidden};
+use super::{Authorizer, ResourceAttributes, forbidden};
+use crate::authentication::{
+    ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User, service_account_groups, split_service_account,
+};
 use crate::http::percent_decoded;
 use crate::status::Status;
 

@@ -3,9 +3,9 @@
 use crate::status::Reason;
 use windlass_cel::{RUNTIME_COST_BUDGET, Value};
 
-use super::compiled::{Policy, Validation};
 use super::review::Review;
 use super::scope::{Inputs, OUT_OF_BUDGET, PolicyScope};
+use crate::policies::{Policy, Validation};
 
 /// What all match conditions of a policy may cost together.
 const CONDITIONS_BUDGET: u64 = 2_500_000;

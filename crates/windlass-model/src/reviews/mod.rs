@@ -1,12 +1,16 @@
-//! Questions about rights and identity, which clients ask by creating objects that are never stored.
+//! Questions about rights and identity, which clients ask by creating objects that are never stored, and requests for
+//! tokens, which are made the same way.
 //!
-//! A server calls [`review`] before [`handle`](crate::handle), which knows no users and refuses these.
+//! A server calls [`review`] and [`token_request`] before [`handle`](crate::handle), which refuses these.
 
 mod access;
 mod identity;
+mod token_request;
 
-use super::Authorizer;
+pub use token_request::{TokenGrant, is_token_request, token_request};
+
 use crate::authentication::User;
+use crate::authorization::Authorizer;
 use crate::request::Request;
 use crate::response::Response;
 use crate::status::Status;

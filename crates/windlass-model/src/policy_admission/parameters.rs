@@ -8,8 +8,8 @@ use crate::object;
 use crate::store::{Key, Store};
 use crate::types::{TypeInfo, Types};
 
-use super::compiled::{Binding, ParamRef, Policy};
 use super::review::Review;
+use crate::policies::{Binding, ParamRef, Policy};
 
 /// The type of a policy's parameters; `None` if it takes none.
 ///

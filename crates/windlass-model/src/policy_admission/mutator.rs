@@ -11,16 +11,16 @@ use crate::store::Store;
 use crate::types::{TypeInfo, Types};
 use windlass_cel::RUNTIME_COST_BUDGET;
 
-use super::compiled::{Binding, Policy};
 use super::decision::matches_conditions;
 use super::dispatch::is_exempt;
 use super::matching::Matched;
-use super::mutation::Mutation;
 use super::parameters;
 use super::review::Review;
 use super::scope::{Inputs, PolicyScope};
 use super::view::{View, namespace_object};
-use super::{GROUP, Hook, MUTATING_POLICIES};
+use crate::policies::Mutation;
+use crate::policies::{Binding, Policy};
+use crate::policies::{GROUP, Hook, MUTATING_POLICIES};
 
 /// Which policies are asked a second time, since later ones have changed the object.
 #[derive(Debug, Default)]

@@ -10,13 +10,13 @@ use crate::status::{Cause, Reason, Status};
 use crate::store::Store;
 use crate::types::Types;
 
-use super::compiled::{Binding, Policy};
 use super::decision::{Decision, Objection, decide};
 use super::parameters;
 use super::review::Review;
 use super::scope::Inputs;
 use super::view::{View, namespace_object};
-use super::{ALL, GROUP, Hook};
+use crate::policies::{ALL, GROUP, Hook};
+use crate::policies::{Binding, Policy};
 
 /// What all policies together say.
 #[derive(Debug, Default)]

@@ -4,8 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::Reviewer;
 use crate::authentication::User;
-use crate::authorization::attributes::{Attributes, ResourceAttributes};
-use crate::authorization::rule::Rule;
+use crate::authorization::{Attributes, ResourceAttributes, Rule};
 use crate::field::{FieldError, FieldPath};
 use crate::object::{self, texts};
 use crate::request::Request;

@@ -14,9 +14,9 @@ use windlass_cel::{
 use crate::authentication::User;
 use crate::authorization::{Attributes, ResourceAttributes};
 
-use super::compiled::Policy;
-use super::expression::Expression;
 use super::review::Review;
+use crate::policies::Expression;
+use crate::policies::Policy;
 
 /// How deep expressions may be that wait for each other's values, all together: as deep as one alone may be.
 const MAX_HEIGHT: usize = 250;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::tokens::{Issuer, TokenSubject, token_claims};
+use crate::authentication::{Issuer, TokenSubject, token_claims};
 use crate::field::{FieldError, FieldPath, quoted};
 use crate::object;
 use crate::request::Request;
