@@ -1,5 +1,6 @@
 //! What may depend on what: the pure crates do no I/O, and nothing but the command line knows an operator.
 
+mod modules;
 mod sources;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,6 +55,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     for package in &pure {
         faults.extend(purity_fault(&package.name, &dependencies(root, &package.name)?));
         faults.extend(sources::faults(package)?);
+        faults.extend(modules::fault(package)?);
     }
     if !faults.is_empty() {
         bail!("{}", faults.join("\n"));

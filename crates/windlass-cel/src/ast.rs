@@ -2,23 +2,23 @@
 
 use std::sync::Arc;
 
-use super::library::Native;
-use super::value::Value;
+use crate::library::Native;
+use crate::value::Value;
 
 /// One node, with the offset in the text that issues about it point to.
 #[derive(Clone, Debug)]
-pub(super) struct Expr {
-    pub(super) offset: usize,
+pub(crate) struct Expr {
+    pub(crate) offset: usize,
     /// How deep the tree below is; bounded, so that recursion over it is safe.
-    pub(super) height: usize,
-    pub(super) node: Node,
+    pub(crate) height: usize,
+    pub(crate) node: Node,
     /// The value, where it is the same in every evaluation.
-    pub(super) constant: Option<Value<'static>>,
+    pub(crate) constant: Option<Value<'static>>,
 }
 
 /// What a node computes.
 #[derive(Clone, Debug)]
-pub(super) enum Node {
+pub(crate) enum Node {
     Literal(Value<'static>),
     /// A name as written, until it is resolved.
     Name(Arc<str>),
@@ -52,7 +52,7 @@ pub(super) enum Node {
 
 /// How a field is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
+pub(crate) enum Access {
     /// `a.b`
     Plain,
     /// `a.?b`
@@ -62,48 +62,48 @@ pub(super) enum Access {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct MapEntry {
-    pub(super) key: Expr,
-    pub(super) value: Expr,
-    pub(super) optional: bool,
+pub(crate) struct MapEntry {
+    pub(crate) key: Expr,
+    pub(crate) value: Expr,
+    pub(crate) optional: bool,
 }
 
 /// The construction of a message: the name of its type, and its fields as they are written.
 #[derive(Clone, Debug)]
-pub(super) struct NewMessage {
-    pub(super) type_name: Arc<str>,
-    pub(super) fields: Vec<MessageField>,
+pub(crate) struct NewMessage {
+    pub(crate) type_name: Arc<str>,
+    pub(crate) fields: Vec<MessageField>,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct MessageField {
+pub(crate) struct MessageField {
     /// Where its colon is, which is what complaints about the field point to.
-    pub(super) offset: usize,
-    pub(super) name: Arc<str>,
-    pub(super) value: Expr,
-    pub(super) optional: bool,
+    pub(crate) offset: usize,
+    pub(crate) name: Arc<str>,
+    pub(crate) value: Expr,
+    pub(crate) optional: bool,
 }
 
 /// A function call. A receiver is the first argument.
 #[derive(Clone, Debug)]
-pub(super) struct Call {
-    pub(super) function: Arc<str>,
-    pub(super) member: bool,
-    pub(super) arguments: Vec<Expr>,
+pub(crate) struct Call {
+    pub(crate) function: Arc<str>,
+    pub(crate) member: bool,
+    pub(crate) arguments: Vec<Expr>,
     /// Set once the name is resolved.
-    pub(super) native: Option<Native>,
+    pub(crate) native: Option<Native>,
     /// The pattern, where it is a literal.
-    pub(super) regex: Option<Arc<regex::Regex>>,
+    pub(crate) regex: Option<Arc<regex::Regex>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unary {
+pub(crate) enum Unary {
     Not,
     Negate,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Binary {
+pub(crate) enum Binary {
     Add,
     Subtract,
     Multiply,
@@ -120,18 +120,18 @@ pub(super) enum Binary {
 
 /// A macro that binds variables for its body.
 #[derive(Clone, Debug)]
-pub(super) struct Macro {
-    pub(super) kind: MacroKind,
-    pub(super) range: Expr,
-    pub(super) first: Arc<str>,
+pub(crate) struct Macro {
+    pub(crate) kind: MacroKind,
+    pub(crate) range: Expr,
+    pub(crate) first: Arc<str>,
     /// The value, in macros over keys (or indexes) and values.
-    pub(super) second: Option<Arc<str>>,
-    pub(super) filter: Option<Expr>,
-    pub(super) body: Expr,
+    pub(crate) second: Option<Arc<str>>,
+    pub(crate) filter: Option<Expr>,
+    pub(crate) body: Expr,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum MacroKind {
+pub(crate) enum MacroKind {
     All,
     Exists,
     ExistsOne,
@@ -146,7 +146,7 @@ pub(super) enum MacroKind {
 
 impl Unary {
     /// The name under which the type checker reports it.
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Unary::Not => "!_",
             Unary::Negate => "-_",
@@ -156,7 +156,7 @@ impl Unary {
 
 impl Binary {
     /// The operator of this spelling, with how tightly it binds.
-    pub(super) fn parse(symbol: &str) -> Option<(Binary, u8)> {
+    pub(crate) fn parse(symbol: &str) -> Option<(Binary, u8)> {
         Some(match symbol {
             "<" => (Binary::Less, 3),
             "<=" => (Binary::LessEqual, 3),
@@ -175,7 +175,7 @@ impl Binary {
     }
 
     /// The name under which the type checker reports it.
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Binary::Add => "_+_",
             Binary::Subtract => "_-_",
@@ -195,7 +195,7 @@ impl Binary {
 
 impl Expr {
     /// Whether it is a variable or a path below one value; Kubernetes prices those differently.
-    pub(super) fn is_path(&self) -> bool {
+    pub(crate) fn is_path(&self) -> bool {
         self.constant.is_none()
             && matches!(
                 self.node,
@@ -207,7 +207,7 @@ impl Expr {
     }
 
     /// The names of `a.b.c`, joined; `None` for anything else.
-    pub(super) fn dotted_name(&self) -> Option<String> {
+    pub(crate) fn dotted_name(&self) -> Option<String> {
         match &self.node {
             Node::Name(name) => Some(name.to_string()),
             Node::Select { operand, field, mode: Access::Plain } => {
@@ -218,7 +218,7 @@ impl Expr {
     }
 
     /// The value, if it is a literal or was found to be constant.
-    pub(super) fn known(&self) -> Option<&Value<'static>> {
+    pub(crate) fn known(&self) -> Option<&Value<'static>> {
         match &self.node {
             Node::Literal(value) => Some(value),
             _ => self.constant.as_ref(),

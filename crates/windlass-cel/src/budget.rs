@@ -1,7 +1,7 @@
 //! How much an evaluation may cost, counted as Kubernetes counts it.
 
-use super::error::EvalError;
-use super::value::Value;
+use crate::error::EvalError;
+use crate::value::Value;
 
 /// What one evaluation may cost in Kubernetes.
 pub const PER_CALL_LIMIT: u64 = 1_000_000;
@@ -39,28 +39,28 @@ impl Budget {
     }
 
     /// Adds to the cost.
-    pub(super) fn charge(&mut self, cost: u64) -> Result<(), EvalError> {
+    pub(crate) fn charge(&mut self, cost: u64) -> Result<(), EvalError> {
         self.spent = self.spent.saturating_add(cost);
         if self.spent > self.limit { Err(EvalError::cost_exceeded()) } else { Ok(()) }
     }
 
     /// Adds a tenth per character, rounded up: the cost of walking a string.
-    pub(super) fn charge_traversal(&mut self, characters: u64) -> Result<(), EvalError> {
+    pub(crate) fn charge_traversal(&mut self, characters: u64) -> Result<(), EvalError> {
         self.charge(characters.div_ceil(10))
     }
 
     /// Takes back the cost of an expression that is free where it stands.
-    pub(super) fn refund(&mut self, cost: u64) {
+    pub(crate) fn refund(&mut self, cost: u64) {
         self.spent = self.spent.saturating_sub(cost);
     }
 
     /// Counts a value about to be visited, which takes as long as copying some bytes.
-    pub(super) fn visit(&mut self) -> Result<(), EvalError> {
+    pub(crate) fn visit(&mut self) -> Result<(), EvalError> {
         self.work(size_of::<Value<'_>>())
     }
 
     /// Counts bytes about to be built.
-    pub(super) fn work(&mut self, amount: usize) -> Result<(), EvalError> {
+    pub(crate) fn work(&mut self, amount: usize) -> Result<(), EvalError> {
         self.effort = self.effort.saturating_add(amount as u64);
         if self.effort > EFFORT_LIMIT { Err(EvalError::cost_exceeded()) } else { Ok(()) }
     }

@@ -2,23 +2,23 @@
 
 use std::rc::Rc;
 
-use super::ast::{Access, Call, Expr, Macro, MacroKind, NewMessage, Node};
-use super::error::Issue;
-use super::library::format_string::{self, Clause, Piece};
-use super::message;
-use super::signatures;
-use super::types::{Type, accepts, compatible, same, substitute};
-use super::value::Value;
+use crate::ast::{Access, Call, Expr, Macro, MacroKind, NewMessage, Node};
+use crate::error::Issue;
+use crate::library::format_string::{self, Clause, Piece};
+use crate::message;
+use crate::signatures;
+use crate::types::{Type, accepts, compatible, same, substitute};
+use crate::value::Value;
 
 /// The type of a resolved expression, given those of the caller's variables, and the issues in it.
-pub(super) fn check<'s>(expr: &Expr, globals: Vec<Type<'s>>) -> (Type<'s>, Vec<Issue>) {
+pub(crate) fn check<'s>(expr: &Expr, globals: Vec<Type<'s>>) -> (Type<'s>, Vec<Issue>) {
     let mut checker = Checker::new(globals);
     let found = checker.visit(expr);
     (found, checker.issues)
 }
 
 /// Finds types, and what does not fit.
-pub(super) struct Checker<'s> {
+pub(crate) struct Checker<'s> {
     globals: Vec<Type<'s>>,
     locals: Vec<Type<'s>>,
     issues: Vec<Issue>,
@@ -27,17 +27,17 @@ pub(super) struct Checker<'s> {
 }
 
 impl<'s> Checker<'s> {
-    pub(super) fn new(globals: Vec<Type<'s>>) -> Self {
+    pub(crate) fn new(globals: Vec<Type<'s>>) -> Self {
         Checker { globals, locals: Vec::new(), issues: Vec::new(), mixing_allowed: false }
     }
 
     /// Adds a variable of a macro.
-    pub(super) fn enter(&mut self, variable: Type<'s>) {
+    pub(crate) fn enter(&mut self, variable: Type<'s>) {
         self.locals.push(variable);
     }
 
     /// Takes away all but the first variables of macros.
-    pub(super) fn leave(&mut self, depth: usize) {
+    pub(crate) fn leave(&mut self, depth: usize) {
         self.locals.truncate(depth);
     }
 
@@ -47,7 +47,7 @@ impl<'s> Checker<'s> {
     }
 
     /// The type of an expression. One that gets too large to reason about counts as dynamic.
-    pub(super) fn visit(&mut self, expr: &Expr) -> Type<'s> {
+    pub(crate) fn visit(&mut self, expr: &Expr) -> Type<'s> {
         let found = self.visit_node(expr);
         if found.is_huge() { Type::Dynamic } else { found }
     }

@@ -6,7 +6,7 @@
 
 use serde_json::Value as Json;
 
-use super::{Budget, Program, Value};
+use crate::{Budget, Program, Value};
 
 fn run(expression: &str, variables: &Json) -> (String, u64) {
     let bindings = variables.as_object().unwrap();

@@ -1,27 +1,27 @@
 //! The object types that Kubernetes declares for the variables of admission policies.
 
-use super::signatures::parse_type;
-use super::types::Type;
+use crate::signatures::parse_type;
+use crate::types::Type;
 
 /// An object whose fields are known by their names, apart from any schema.
 #[derive(Debug)]
 pub struct DeclaredType {
     /// As errors show it.
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
     /// Fields with their types, as signatures write them.
     fields: &'static [(&'static str, &'static str)],
 }
 
 impl DeclaredType {
     /// The type of a field; `None` if there is no such field.
-    pub(super) fn field(&self, name: &str) -> Option<Type<'static>> {
+    pub(crate) fn field(&self, name: &str) -> Option<Type<'static>> {
         let (_, text) = self.fields.iter().find(|(known, _)| *known == name)?;
         parse_type(text)
     }
 }
 
 /// The declared type of a name.
-pub(super) fn find(name: &str) -> Option<&'static DeclaredType> {
+pub(crate) fn find(name: &str) -> Option<&'static DeclaredType> {
     DECLARED.iter().find(|declared| declared.name == name)
 }
 

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::ast::Expr;
-use super::eval::Machine;
-use super::signatures::parse_type;
-use super::types::Type;
-use super::{Budget, CompileError, EvalError, Program, Value, check, parser, resolve};
+use crate::ast::Expr;
+use crate::eval::Machine;
 use crate::permission::{Decision, Permission, Subject};
+use crate::signatures::parse_type;
+use crate::types::Type;
+use crate::{Budget, CompileError, EvalError, Program, Value, check, parser, resolve};
 
 /// The variables that an expression may use. A name may have dots: `variables.limit`.
 pub trait Declarations {

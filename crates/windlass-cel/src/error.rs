@@ -11,23 +11,23 @@ pub struct CompileError {
 
 /// One complaint and the byte offset that it is about; no offset if it is about the whole expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Issue {
-    pub(super) offset: Option<usize>,
-    pub(super) message: String,
+pub(crate) struct Issue {
+    pub(crate) offset: Option<usize>,
+    pub(crate) message: String,
 }
 
 impl Issue {
-    pub(super) fn at(offset: usize, message: impl Into<String>) -> Self {
+    pub(crate) fn at(offset: usize, message: impl Into<String>) -> Self {
         Issue { offset: Some(offset), message: message.into() }
     }
 
-    pub(super) fn boxed(offset: usize, message: impl Into<String>) -> Box<Self> {
+    pub(crate) fn boxed(offset: usize, message: impl Into<String>) -> Box<Self> {
         Box::new(Self::at(offset, message))
     }
 }
 
 impl CompileError {
-    pub(super) fn new(source: &str, mut issues: Vec<Issue>) -> Self {
+    pub(crate) fn new(source: &str, mut issues: Vec<Issue>) -> Self {
         issues.sort_by_key(|issue| issue.offset);
         CompileError { source: source.to_owned(), issues }
     }
@@ -84,12 +84,12 @@ impl EvalError {
     }
 
     /// No operator or function takes these types.
-    pub(super) fn no_overload() -> Self {
+    pub(crate) fn no_overload() -> Self {
         EvalError { kind: Kind::Overload, message: "no such overload".to_owned() }
     }
 
     /// The budget is used up. Logical operators do not absorb this one.
-    pub(super) fn cost_exceeded() -> Self {
+    pub(crate) fn cost_exceeded() -> Self {
         EvalError { kind: Kind::Cost, message: "operation cancelled: actual cost limit exceeded".to_owned() }
     }
 

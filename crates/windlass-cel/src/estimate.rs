@@ -7,10 +7,10 @@ mod calls;
 mod declared;
 mod size;
 
-use super::ast::{Access, Binary, Call, Expr, Macro, MacroKind, MapEntry, NewMessage, Node};
-use super::check::Checker;
-use super::types::Type;
-use super::value::Value;
+use crate::ast::{Access, Binary, Call, Expr, Macro, MacroKind, MapEntry, NewMessage, Node};
+use crate::check::Checker;
+use crate::types::Type;
+use crate::value::Value;
 pub use declared::max_cardinality;
 use declared::{Declared, Origin};
 use size::{Size, by_factor};
@@ -24,13 +24,13 @@ const NEW_MESSAGE: u64 = 40;
 const TRAVERSAL: f64 = 0.1;
 
 /// The value that rules of a schema see, if they see any.
-pub(super) fn declared(schema: &crate::schema::Schema, resource: bool) -> Option<Declared<'_>> {
+pub(crate) fn declared(schema: &crate::schema::Schema, resource: bool) -> Option<Declared<'_>> {
     Declared::of(schema, resource)
 }
 
 /// The highest cost of an expression, given the types of the caller's variables; all of them stand for values of one
 /// declared type.
-pub(super) fn max_cost<'s>(expr: &Expr, globals: Vec<Type<'s>>, root: Option<Declared<'s>>) -> u64 {
+pub(crate) fn max_cost<'s>(expr: &Expr, globals: Vec<Type<'s>>, root: Option<Declared<'s>>) -> u64 {
     let mut estimator = Estimator { checker: Checker::new(globals), root, locals: Vec::new() };
     estimator.visit(expr).cost
 }

@@ -6,29 +6,29 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::ast::{Access, Binary, Call, Expr, Macro, MacroKind, MapEntry, NewMessage, Node};
-use super::budget::Budget;
-use super::environment::Scope;
-use super::error::EvalError;
-use super::library::{Arguments, Outcome, lists};
-use super::message::Message;
-use super::operators;
-use super::value::{Key, Text, Value};
+use crate::ast::{Access, Binary, Call, Expr, Macro, MacroKind, MapEntry, NewMessage, Node};
+use crate::budget::Budget;
+use crate::environment::Scope;
+use crate::error::EvalError;
+use crate::library::{Arguments, Outcome, lists};
+use crate::message::Message;
+use crate::operators;
+use crate::value::{Key, Text, Value};
 
 /// One evaluation: the caller's variables, those of the macros around, and the budget.
-pub(super) struct Machine<'e, 'a> {
+pub(crate) struct Machine<'e, 'a> {
     /// The names of the caller's variables.
-    pub(super) names: &'e [Box<str>],
-    pub(super) globals: Vec<Option<Value<'a>>>,
-    pub(super) locals: Vec<Value<'a>>,
+    pub(crate) names: &'e [Box<str>],
+    pub(crate) globals: Vec<Option<Value<'a>>>,
+    pub(crate) locals: Vec<Value<'a>>,
     /// Where variables are found that have no value yet.
-    pub(super) scope: Option<&'e dyn Scope<'a>>,
-    pub(super) budget: &'e mut Budget,
+    pub(crate) scope: Option<&'e dyn Scope<'a>>,
+    pub(crate) budget: &'e mut Budget,
 }
 
 impl<'a> Machine<'_, 'a> {
     /// The value of an expression. The parser bounds the height of trees, so recursion is safe.
-    pub(super) fn eval(&mut self, expr: &Expr) -> Outcome<'a> {
+    pub(crate) fn eval(&mut self, expr: &Expr) -> Outcome<'a> {
         if let Some(constant) = &expr.constant {
             return Ok(constant.clone());
         }

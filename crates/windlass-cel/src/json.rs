@@ -2,11 +2,11 @@
 
 use serde_json::Value as Json;
 
-use super::library::time::{self, CelTimestamp};
-use super::parser::is_reserved;
-use super::value::{Key, List, Map, Text, Value};
 use crate::formats::base64::Base64;
+use crate::library::time::{self, CelTimestamp};
+use crate::parser::is_reserved;
 use crate::schema::{Schema, Shape};
+use crate::value::{Key, List, Map, Text, Value};
 
 /// How many values `render` writes before it gives up.
 const MAX_RENDERED: usize = 1_000_000;
@@ -15,7 +15,7 @@ const MAX_RENDERED: usize = 1_000_000;
 const RESOURCE_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
 /// A value that looks at JSON through a schema.
-pub(super) fn view<'a>(json: &'a Json, schema: Option<&'a Schema>) -> Value<'a> {
+pub(crate) fn view<'a>(json: &'a Json, schema: Option<&'a Schema>) -> Value<'a> {
     let shape = schema.map(|schema| &schema.shape);
     match json {
         Json::Null => Value::Null,
@@ -62,7 +62,7 @@ fn view_text<'a>(text: &'a str, schema: Option<&'a Schema>) -> Value<'a> {
 }
 
 /// The value of a key, or of a field by its escaped name.
-pub(super) fn field<'a>(
+pub(crate) fn field<'a>(
     entries: &'a serde_json::Map<String, Json>,
     schema: Option<&'a Schema>,
     name: &str,
@@ -82,7 +82,7 @@ pub(super) fn field<'a>(
 }
 
 /// All keys and values; of an object the known fields, by their escaped names.
-pub(super) fn fields<'a>(
+pub(crate) fn fields<'a>(
     entries: &'a serde_json::Map<String, Json>,
     schema: Option<&'a Schema>,
 ) -> Box<dyn Iterator<Item = (Key<'a>, Value<'a>)> + 'a> {
@@ -104,7 +104,7 @@ pub(super) fn fields<'a>(
 }
 
 /// The name under which an expression selects a property; `None` if it cannot.
-pub(super) fn escape(name: &str) -> Option<String> {
+pub(crate) fn escape(name: &str) -> Option<String> {
     if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
@@ -160,7 +160,7 @@ fn unescape(escaped: &str) -> Option<String> {
 }
 
 /// The value as JSON.
-pub(super) fn render(value: &Value<'_>) -> Json {
+pub(crate) fn render(value: &Value<'_>) -> Json {
     let mut room = MAX_RENDERED;
     render_within(value, &mut room)
 }

@@ -1,10 +1,10 @@
 //! Splits the text of an expression into tokens.
 
-use super::error::Issue;
+use crate::error::Issue;
 
 /// A piece of an expression.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Token {
+pub(crate) enum Token {
     Identifier(String),
     /// A name in backquotes, which Kubernetes does not enable.
     Quoted,
@@ -20,10 +20,10 @@ pub(super) enum Token {
 
 /// A token and the bytes of the source that it spans.
 #[derive(Clone, Debug)]
-pub(super) struct Spanned {
-    pub(super) token: Token,
-    pub(super) start: usize,
-    pub(super) end: usize,
+pub(crate) struct Spanned {
+    pub(crate) token: Token,
+    pub(crate) start: usize,
+    pub(crate) end: usize,
 }
 
 /// Longer ones first, so that `<=` is not read as `<`.
@@ -33,7 +33,7 @@ const SYMBOLS: &[&str] = &[
 ];
 
 /// All tokens of the source, the last one being `End`.
-pub(super) fn tokenize(source: &str) -> Result<Vec<Spanned>, Issue> {
+pub(crate) fn tokenize(source: &str) -> Result<Vec<Spanned>, Issue> {
     let mut lexer = Lexer { source, position: 0 };
     let mut tokens = Vec::new();
     loop {

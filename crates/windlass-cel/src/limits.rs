@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{Budget, EvalError, Program, RuleContext, Value};
 use crate::schema::Schema;
+use crate::{Budget, EvalError, Program, RuleContext, Value};
 
 /// Runs on a stack much smaller than any thread has by default.
 fn on_a_small_stack(work: impl FnOnce() + Send + 'static) {

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::ast::{Access, Expr, Macro, MacroKind, Node};
-use super::error::Issue;
-use super::parser::{Parsed, call, node};
+use crate::ast::{Access, Expr, Macro, MacroKind, Node};
+use crate::error::Issue;
+use crate::parser::{Parsed, call, node};
 
 /// `has(a.b)`
-pub(super) fn presence(mut arguments: Vec<Expr>, offset: usize) -> Parsed {
+pub(crate) fn presence(mut arguments: Vec<Expr>, offset: usize) -> Parsed {
     match arguments.pop() {
         Some(Expr { node: Node::Select { operand, field, mode: Access::Plain }, .. }) => {
             node(offset, Node::Select { operand, field, mode: Access::Presence })
@@ -20,7 +20,7 @@ pub(super) fn presence(mut arguments: Vec<Expr>, offset: usize) -> Parsed {
 }
 
 /// `target.name(arguments)`: a macro if the name and the number of arguments say so.
-pub(super) fn method(target: Expr, name: &str, mut arguments: Vec<Expr>, offset: usize) -> Parsed {
+pub(crate) fn method(target: Expr, name: &str, mut arguments: Vec<Expr>, offset: usize) -> Parsed {
     let Some((kind, variables, has_filter)) = macro_form(name, arguments.len()) else {
         arguments.insert(0, target);
         return call(name, true, arguments, offset);

@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::error::EvalError;
-use super::types::Type;
-use super::value::Value;
+use crate::error::EvalError;
+use crate::types::Type;
+use crate::value::Value;
 
 const OBJECT: &str = "Object";
 const JSON_PATCH: &str = "JSONPatch";
@@ -21,13 +21,13 @@ pub struct Message<'a> {
 }
 
 /// Whether there are messages of this type.
-pub(super) fn is_type(name: &str) -> bool {
+pub(crate) fn is_type(name: &str) -> bool {
     name == JSON_PATCH
         || name.strip_prefix(OBJECT).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 /// The type of a field; `None` if messages of this type have no such field.
-pub(super) fn field<'s>(type_name: &str, field: &str) -> Option<Type<'s>> {
+pub(crate) fn field<'s>(type_name: &str, field: &str) -> Option<Type<'s>> {
     match (type_name, field) {
         (JSON_PATCH, "op" | "path" | "from") => Some(Type::String),
         (JSON_PATCH, field) => (field == "value").then_some(Type::Dynamic),
@@ -36,7 +36,7 @@ pub(super) fn field<'s>(type_name: &str, field: &str) -> Option<Type<'s>> {
 }
 
 /// The name of a type without the path that `Object` may have.
-pub(super) fn base_name(type_name: &str) -> &'static str {
+pub(crate) fn base_name(type_name: &str) -> &'static str {
     if type_name == JSON_PATCH { JSON_PATCH } else { OBJECT }
 }
 
@@ -45,7 +45,7 @@ impl<'a> Message<'a> {
     ///
     /// # Errors
     /// A field of an operation is no text, though nothing said so before the expression ran.
-    pub(super) fn new(type_name: Arc<str>, fields: BTreeMap<Arc<str>, Value<'a>>) -> Result<Self, EvalError> {
+    pub(crate) fn new(type_name: Arc<str>, fields: BTreeMap<Arc<str>, Value<'a>>) -> Result<Self, EvalError> {
         if &*type_name == JSON_PATCH {
             let texts = fields.iter().filter(|(name, _)| &***name != "value");
             for (name, value) in texts {
@@ -64,7 +64,7 @@ impl<'a> Message<'a> {
         &self.type_name
     }
 
-    pub(super) fn base_name(&self) -> &'static str {
+    pub(crate) fn base_name(&self) -> &'static str {
         base_name(&self.type_name)
     }
 

@@ -4,12 +4,12 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::ast::{Binary, Unary};
-use super::budget::Budget;
-use super::error::EvalError;
-use super::library::Outcome;
-use super::value::{Key, List, Value};
+use crate::ast::{Binary, Unary};
+use crate::budget::Budget;
+use crate::error::EvalError;
+use crate::library::Outcome;
 use crate::schema::ListKind;
+use crate::value::{Key, List, Value};
 
 fn overflow() -> EvalError {
     EvalError::failed("integer overflow")
@@ -20,7 +20,7 @@ fn unsigned_overflow() -> EvalError {
 }
 
 /// `!a` or `-a`.
-pub(super) fn unary<'a>(operator: Unary, value: &Value<'a>) -> Outcome<'a> {
+pub(crate) fn unary<'a>(operator: Unary, value: &Value<'a>) -> Outcome<'a> {
     match (operator, value) {
         (Unary::Not, Value::Bool(value)) => Ok(Value::Bool(!value)),
         (Unary::Negate, Value::Int(number)) => number.checked_neg().map(Value::Int).ok_or_else(overflow),
@@ -30,7 +30,7 @@ pub(super) fn unary<'a>(operator: Unary, value: &Value<'a>) -> Outcome<'a> {
 }
 
 /// Every operator of two operands except membership, with its cost.
-pub(super) fn binary<'a>(
+pub(crate) fn binary<'a>(
     operator: Binary,
     left: &Value<'a>,
     right: &Value<'a>,
@@ -74,7 +74,7 @@ fn charge(
 }
 
 /// The sum of numbers, times and durations; text, bytes and lists one after the other.
-pub(super) fn add<'a>(left: &Value<'a>, right: &Value<'a>, budget: &mut Budget) -> Outcome<'a> {
+pub(crate) fn add<'a>(left: &Value<'a>, right: &Value<'a>, budget: &mut Budget) -> Outcome<'a> {
     Ok(match (left, right) {
         (Value::Int(a), Value::Int(b)) => Value::Int(a.checked_add(*b).ok_or_else(overflow)?),
         (Value::Uint(a), Value::Uint(b)) => Value::Uint(a.checked_add(*b).ok_or_else(unsigned_overflow)?),
@@ -184,7 +184,7 @@ fn modulo<'a>(left: &Value<'a>, right: &Value<'a>) -> Outcome<'a> {
 }
 
 /// The order of two values that have one; numbers of all kinds do.
-pub(super) fn compare(left: &Value<'_>, right: &Value<'_>) -> Result<Ordering, EvalError> {
+pub(crate) fn compare(left: &Value<'_>, right: &Value<'_>) -> Result<Ordering, EvalError> {
     if let Some(order) = compare_numbers(left, right) {
         return order.ok_or_else(|| EvalError::failed("NaN values cannot be ordered"));
     }
@@ -219,7 +219,7 @@ fn compare_numbers(left: &Value<'_>, right: &Value<'_>) -> Option<Option<Orderin
 ///
 /// Values nest only as deep as JSON and the expression do, so the recursion is bounded; sharing can make
 /// them very wide, so every visit counts.
-pub(super) fn equal<'a>(left: &Value<'a>, right: &Value<'a>, budget: &mut Budget) -> Result<bool, EvalError> {
+pub(crate) fn equal<'a>(left: &Value<'a>, right: &Value<'a>, budget: &mut Budget) -> Result<bool, EvalError> {
     budget.visit()?;
     if let Some(order) = compare_numbers(left, right) {
         return Ok(order == Some(Ordering::Equal));
@@ -297,7 +297,7 @@ fn equal_lists<'a>(left: &List<'a>, right: &List<'a>, budget: &mut Budget) -> Re
 }
 
 /// `wanted in collection`
-pub(super) fn contains<'a>(wanted: &Value<'a>, collection: &Value<'a>, budget: &mut Budget) -> Outcome<'a> {
+pub(crate) fn contains<'a>(wanted: &Value<'a>, collection: &Value<'a>, budget: &mut Budget) -> Outcome<'a> {
     match collection {
         Value::List(list) => {
             for item in list.iter() {

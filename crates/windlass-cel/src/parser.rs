@@ -1,10 +1,10 @@
 //! Builds the tree of an expression; expands macros on the way.
 
-use super::ast::{Access, Binary, Call, Expr, MapEntry, MessageField, NewMessage, Node, Unary};
-use super::error::Issue;
-use super::lexer::{self, Spanned, Token};
-use super::macros;
-use super::value::Value;
+use crate::ast::{Access, Binary, Call, Expr, MapEntry, MessageField, NewMessage, Node, Unary};
+use crate::error::Issue;
+use crate::lexer::{self, Spanned, Token};
+use crate::macros;
+use crate::value::Value;
 
 /// How many characters an expression may have, as in Kubernetes.
 const MAX_CHARACTERS: usize = 100_000;
@@ -44,7 +44,7 @@ pub fn is_reserved(name: &str) -> bool {
 }
 
 /// Parses a whole expression.
-pub(super) fn parse(source: &str) -> Parsed {
+pub(crate) fn parse(source: &str) -> Parsed {
     let characters = source.chars().count();
     if characters > MAX_CHARACTERS {
         let message =
@@ -69,7 +69,7 @@ struct Parser<'s> {
 }
 
 /// A part of the tree, or why there is none. Small, since the parser recurses with it.
-pub(super) type Parsed<T = Box<Expr>> = Result<T, Box<Issue>>;
+pub(crate) type Parsed<T = Box<Expr>> = Result<T, Box<Issue>>;
 
 impl Parser<'_> {
     fn spanned(&self, ahead: usize) -> &Spanned {
@@ -463,7 +463,7 @@ fn flat(mut terms: Vec<Expr>, wrap: impl FnOnce(Vec<Expr>) -> Parsed) -> Parsed 
 
 /// A node with its height; refused if the tree grows too high.
 #[inline(never)]
-pub(super) fn node(offset: usize, node: Node) -> Parsed {
+pub(crate) fn node(offset: usize, node: Node) -> Parsed {
     let height = 1 + match &node {
         Node::Literal(_) | Node::Name(_) | Node::Global(_) | Node::Local(_) => 0,
         Node::Select { operand, .. } | Node::Unary(_, operand) => operand.height,
@@ -505,7 +505,7 @@ fn unsigned(text: &str) -> Option<u64> {
 }
 
 #[inline(never)]
-pub(super) fn call(function: &str, member: bool, arguments: Vec<Expr>, offset: usize) -> Parsed {
+pub(crate) fn call(function: &str, member: bool, arguments: Vec<Expr>, offset: usize) -> Parsed {
     let call = Call { function: function.into(), member, arguments, native: None, regex: None };
     node(offset, Node::Call(Box::new(call)))
 }

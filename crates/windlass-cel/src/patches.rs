@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::environment::Declarations;
-use super::types::Type;
-use super::{Budget, Program, Value};
+use crate::environment::Declarations;
+use crate::types::Type;
+use crate::{Budget, Program, Value};
 
 struct Patches;
 

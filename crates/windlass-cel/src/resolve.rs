@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::ast::{Access, Call, Expr, Node};
-use super::budget::Budget;
-use super::environment::Declarations;
-use super::error::Issue;
-use super::eval::Machine;
-use super::library::{self, convert, regex};
-use super::message;
-use super::value::Value;
+use crate::ast::{Access, Call, Expr, Node};
+use crate::budget::Budget;
+use crate::environment::Declarations;
+use crate::error::Issue;
+use crate::eval::Machine;
+use crate::library::{self, convert, regex};
+use crate::message;
+use crate::value::Value;
 
 /// Names that stand for types.
 const TYPES: &[&str] = &[
@@ -32,7 +32,7 @@ const TYPES: &[&str] = &[
 
 /// Resolves all names below an expression, and reports those that mean nothing. Variables that are used and not among
 /// `variables` yet are added to them.
-pub(super) fn resolve(
+pub(crate) fn resolve(
     expr: &mut Expr,
     declarations: &dyn Declarations,
     variables: &mut Vec<Box<str>>,
@@ -191,7 +191,7 @@ impl Resolver<'_> {
 }
 
 /// Notes the values of constant parts, compiles literal patterns, and reports literals that cannot work.
-pub(super) fn fold(expr: &mut Expr) -> Vec<Issue> {
+pub(crate) fn fold(expr: &mut Expr) -> Vec<Issue> {
     let mut issues = Vec::new();
     fold_into(expr, &mut issues);
     issues

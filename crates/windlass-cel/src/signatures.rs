@@ -5,21 +5,21 @@
 
 use std::rc::Rc;
 
-use super::declared;
-use super::types::{Object, Type};
+use crate::declared;
+use crate::types::{Object, Type};
 
 /// The signatures of a name.
-pub(super) fn of(name: &str) -> impl Iterator<Item = &'static str> {
+pub(crate) fn of(name: &str) -> impl Iterator<Item = &'static str> {
     let entry = SIGNATURES.iter().find(|(known, _)| known.split(' ').any(|known| known == name));
     entry.map_or("", |(_, signatures)| signatures).split(';').map(str::trim).filter(|text| !text.is_empty())
 }
 
 /// A parsed signature.
 #[derive(Debug, PartialEq)]
-pub(super) struct Signature<'s> {
-    pub(super) member: bool,
-    pub(super) parameters: Vec<Type<'s>>,
-    pub(super) result: Type<'s>,
+pub(crate) struct Signature<'s> {
+    pub(crate) member: bool,
+    pub(crate) parameters: Vec<Type<'s>>,
+    pub(crate) result: Type<'s>,
 }
 
 const SIGNATURES: &[(&str, &str)] = &[
@@ -163,7 +163,7 @@ const SIGNATURES: &[(&str, &str)] = &[
 ];
 
 /// Reads one signature; `None` would mean that the table above has a mistake.
-pub(super) fn parse(text: &str) -> Option<Signature<'static>> {
+pub(crate) fn parse(text: &str) -> Option<Signature<'static>> {
     let (receiver, rest) = text.split_once('(')?;
     let (arguments, result) = rest.rsplit_once(')')?;
     let mut parameters = Vec::new();
@@ -192,7 +192,7 @@ fn split_arguments(text: &str) -> Vec<&str> {
 }
 
 /// Reads one type.
-pub(super) fn parse_type(text: &str) -> Option<Type<'static>> {
+pub(crate) fn parse_type(text: &str) -> Option<Type<'static>> {
     if let Some((name, inner)) = text.split_once('<') {
         let inner = inner.strip_suffix('>')?;
         let mut arguments = split_arguments(inner).into_iter().map(|part| parse_type(part).map(Rc::new));

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 
-use super::{Budget, Program, RuleContext, Value};
 use crate::schema::{Constraints, ListKind, Schema, Shape};
+use crate::{Budget, Program, RuleContext, Value};
 
 fn of(shape: Shape) -> Schema {
     Schema { shape, ..Schema::default() }

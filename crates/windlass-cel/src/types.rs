@@ -4,10 +4,10 @@ use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::declared::DeclaredType;
-use super::json::escape;
-use super::message;
-use super::parser::is_reserved;
+use crate::declared::DeclaredType;
+use crate::json::escape;
+use crate::message;
+use crate::parser::is_reserved;
 use crate::schema::{Schema, Shape};
 
 /// How many parts a type may have before it counts as dynamic.
@@ -73,7 +73,7 @@ impl PartialEq for Object<'_> {
 
 impl<'s> Object<'s> {
     /// The type of a field by its escaped name; `None` if rules cannot see such a field.
-    pub(super) fn field(self, name: &str) -> Option<Type<'s>> {
+    pub(crate) fn field(self, name: &str) -> Option<Type<'s>> {
         match self {
             Object::Metadata => matches!(name, "name" | "generateName").then_some(Type::String),
             Object::Declared(declared) => declared.field(name),
@@ -91,7 +91,7 @@ impl<'s> Object<'s> {
     }
 
     /// The schema of a field by its escaped name, if it has one of its own.
-    pub(super) fn schema_of(self, name: &str) -> Option<&'s Schema> {
+    pub(crate) fn schema_of(self, name: &str) -> Option<&'s Schema> {
         let Object::Fields { schema, .. } = self else { return None };
         let Shape::Object { fields, .. } = &schema.shape else { return None };
         // Most names are their own escaped form, and reserved words may be selected as they are.
@@ -105,7 +105,7 @@ impl<'s> Object<'s> {
 
 impl<'s> Type<'s> {
     /// The type of values of a schema; `None` where rules cannot see them, as their type is unknown.
-    pub(super) fn of(schema: &'s Schema, resource: bool) -> Option<Self> {
+    pub(crate) fn of(schema: &'s Schema, resource: bool) -> Option<Self> {
         let format = schema.constraints.as_ref().and_then(|constraints| constraints.format.as_deref());
         Some(match &schema.shape {
             Shape::Any => return None,
@@ -128,7 +128,7 @@ impl<'s> Type<'s> {
     }
 
     /// Whether it has very many parts: `{x: x}` doubles the type of `x`, and macros can nest that.
-    pub(super) fn is_huge(&self) -> bool {
+    pub(crate) fn is_huge(&self) -> bool {
         fn count(found: &Type<'_>, room: usize) -> Option<usize> {
             let room = room.checked_sub(1)?;
             match found {
@@ -171,7 +171,7 @@ impl<'s> Type<'s> {
     }
 
     /// The name that values of the type report when formatted.
-    pub(super) fn runtime_name(&self) -> &'static str {
+    pub(crate) fn runtime_name(&self) -> &'static str {
         match self {
             Type::Null => "null_type",
             Type::Bool => "bool",
@@ -216,7 +216,7 @@ impl fmt::Display for Type<'_> {
 type Bindings<'s> = Vec<(char, Type<'s>)>;
 
 /// Whether a value of a type can be passed where a parameter type is wanted.
-pub(super) fn accepts<'s>(wanted: &Type<'s>, given: &Type<'s>, bindings: &mut Bindings<'s>) -> bool {
+pub(crate) fn accepts<'s>(wanted: &Type<'s>, given: &Type<'s>, bindings: &mut Bindings<'s>) -> bool {
     match (wanted, given) {
         (Type::Parameter(name), given) => match bindings.iter().position(|(bound, _)| bound == name) {
             None => {
@@ -250,7 +250,7 @@ fn settled<'s>(bound: &Type<'s>, given: &Type<'s>) -> Type<'s> {
 }
 
 /// Whether values of the two types can be the same.
-pub(super) fn compatible(a: &Type<'_>, b: &Type<'_>) -> bool {
+pub(crate) fn compatible(a: &Type<'_>, b: &Type<'_>) -> bool {
     match (a, b) {
         (Type::Dynamic | Type::Open, _) | (_, Type::Dynamic | Type::Open) => true,
         (Type::Null, other) | (other, Type::Null) => matches!(
@@ -271,7 +271,7 @@ pub(super) fn compatible(a: &Type<'_>, b: &Type<'_>) -> bool {
 }
 
 /// Whether the two types are one; what is still open takes any.
-pub(super) fn same(a: &Type<'_>, b: &Type<'_>) -> bool {
+pub(crate) fn same(a: &Type<'_>, b: &Type<'_>) -> bool {
     match (a, b) {
         (Type::Open, _) | (_, Type::Open) => true,
         (Type::List(a), Type::List(b)) | (Type::Optional(a), Type::Optional(b)) => same(a, b),
@@ -281,7 +281,7 @@ pub(super) fn same(a: &Type<'_>, b: &Type<'_>) -> bool {
 }
 
 /// A result type with its parameters replaced.
-pub(super) fn substitute<'s>(of: &Type<'s>, bindings: &Bindings<'s>) -> Type<'s> {
+pub(crate) fn substitute<'s>(of: &Type<'s>, bindings: &Bindings<'s>) -> Type<'s> {
     match of {
         Type::Parameter(name) => {
             let bound = bindings.iter().find(|(bound, _)| bound == name);

@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use super::json;
-use super::library::Opaque;
-use super::library::time::CelTimestamp;
-use super::message::Message;
+use crate::json;
+use crate::library::Opaque;
+use crate::library::time::CelTimestamp;
+use crate::message::Message;
 use crate::schema::{ListKind, Schema};
 
 /// A value of the Common Expression Language. The lifetime is that of the JSON it may borrow.
@@ -95,7 +95,7 @@ enum Entries<'a> {
 
 /// The key of a map. Integers of both kinds are equal if their values are.
 #[derive(Clone, Debug)]
-pub(super) enum Key<'a> {
+pub(crate) enum Key<'a> {
     Bool(bool),
     Int(i64),
     Uint(u64),
@@ -165,20 +165,20 @@ impl<'a> Value<'a> {
         }
     }
 
-    pub(super) fn list(items: Vec<Value<'a>>) -> Self {
+    pub(crate) fn list(items: Vec<Value<'a>>) -> Self {
         Value::List(List { items: Items::Built(items.into()), kind: None })
     }
 
-    pub(super) fn map(entries: BTreeMap<Key<'a>, Value<'a>>) -> Self {
+    pub(crate) fn map(entries: BTreeMap<Key<'a>, Value<'a>>) -> Self {
         Value::Map(Map(Entries::Built(Arc::new(entries))))
     }
 
-    pub(super) fn opaque(opaque: Opaque) -> Self {
+    pub(crate) fn opaque(opaque: Opaque) -> Self {
         Value::Opaque(Arc::new(opaque))
     }
 
     /// Characters, bytes or entries; 1 for what has no size.
-    pub(super) fn size(&self) -> u64 {
+    pub(crate) fn size(&self) -> u64 {
         match self {
             Value::String(text) => text.chars().count() as u64,
             Value::Bytes(bytes) => bytes.len() as u64,
@@ -191,7 +191,7 @@ impl<'a> Value<'a> {
     }
 
     /// The key that this value is in a map; `None` if no map can have it.
-    pub(super) fn to_key(&self) -> Option<Key<'a>> {
+    pub(crate) fn to_key(&self) -> Option<Key<'a>> {
         Some(match self {
             Value::Bool(value) => Key::Bool(*value),
             Value::Int(value) => Key::Int(*value),
@@ -207,7 +207,7 @@ impl<'a> Value<'a> {
 
 impl Value<'static> {
     /// Shared text.
-    pub(super) fn text(text: impl Into<Arc<str>>) -> Self {
+    pub(crate) fn text(text: impl Into<Arc<str>>) -> Self {
         Value::String(Text::Shared(text.into()))
     }
 }
@@ -231,16 +231,16 @@ impl From<i64> for Value<'_> {
 }
 
 impl<'a> List<'a> {
-    pub(super) fn json(items: &'a [Json], schema: Option<&'a Schema>, kind: Option<&'a ListKind>) -> Self {
+    pub(crate) fn json(items: &'a [Json], schema: Option<&'a Schema>, kind: Option<&'a ListKind>) -> Self {
         List { items: Items::Json(items, schema), kind }
     }
 
-    pub(super) fn built(items: Vec<Value<'a>>, kind: Option<&'a ListKind>) -> Self {
+    pub(crate) fn built(items: Vec<Value<'a>>, kind: Option<&'a ListKind>) -> Self {
         List { items: Items::Built(items.into()), kind }
     }
 
     /// How its items are identified, if a schema says so.
-    pub(super) fn kind(&self) -> Option<&'a ListKind> {
+    pub(crate) fn kind(&self) -> Option<&'a ListKind> {
         self.kind
     }
 
@@ -272,7 +272,7 @@ impl<'a> List<'a> {
 }
 
 impl<'a> Map<'a> {
-    pub(super) fn json(entries: &'a serde_json::Map<String, Json>, schema: Option<&'a Schema>) -> Self {
+    pub(crate) fn json(entries: &'a serde_json::Map<String, Json>, schema: Option<&'a Schema>) -> Self {
         Map(Entries::Json(entries, schema))
     }
 
@@ -290,7 +290,7 @@ impl<'a> Map<'a> {
     }
 
     /// The value of a key. Names of object fields are unescaped; a field that is null is absent.
-    pub(super) fn get(&self, key: &Key<'a>) -> Option<Value<'a>> {
+    pub(crate) fn get(&self, key: &Key<'a>) -> Option<Value<'a>> {
         match (&self.0, key) {
             (Entries::Json(entries, schema), Key::String(name)) => json::field(entries, *schema, name),
             (Entries::Json(..), _) => None,
@@ -299,7 +299,7 @@ impl<'a> Map<'a> {
     }
 
     /// Keys and values, in the order of the keys.
-    pub(super) fn iter(&self) -> Box<dyn Iterator<Item = (Key<'a>, Value<'a>)> + '_> {
+    pub(crate) fn iter(&self) -> Box<dyn Iterator<Item = (Key<'a>, Value<'a>)> + '_> {
         match &self.0 {
             Entries::Json(entries, schema) => json::fields(entries, *schema),
             Entries::Built(entries) => {
@@ -310,7 +310,7 @@ impl<'a> Map<'a> {
 }
 
 impl<'a> Key<'a> {
-    pub(super) fn to_value(&self) -> Value<'a> {
+    pub(crate) fn to_value(&self) -> Value<'a> {
         match self {
             Key::Bool(value) => Value::Bool(*value),
             Key::Int(value) => Value::Int(*value),
@@ -320,7 +320,7 @@ impl<'a> Key<'a> {
     }
 
     /// The key as errors show it.
-    pub(super) fn show(&self) -> String {
+    pub(crate) fn show(&self) -> String {
         match self {
             Key::Bool(value) => value.to_string(),
             Key::Int(value) => value.to_string(),

@@ -42,7 +42,7 @@ pub(super) fn faults(package: &Package) -> Result<Vec<String>> {
     Ok(faults)
 }
 
-fn rust_files(directory: &Path) -> Result<Vec<PathBuf>> {
+pub(super) fn rust_files(directory: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let entries = fs::read_dir(directory).with_context(|| format!("reading {}", directory.display()))?;
     for entry in entries {
