@@ -25,7 +25,7 @@ pub fn next_requests<S: Store + ?Sized>(store: &S, types: &Types, now: Timestamp
 }
 
 /// Whether the types of a definition are served.
-pub fn is_established(definition: &Value) -> bool {
+pub(crate) fn is_established(definition: &Value) -> bool {
     has_condition(definition, "Established")
 }
 

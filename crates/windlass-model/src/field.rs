@@ -21,39 +21,39 @@ pub struct Cause {
 
 /// Where in an object a field stands: `spec.containers[0].name`, `metadata.labels[app]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FieldPath(String);
+pub(crate) struct FieldPath(String);
 
 impl FieldPath {
     /// The object itself.
-    pub fn root() -> Self {
+    pub(crate) fn root() -> Self {
         FieldPath::default()
     }
 
     /// A path from its written form.
-    pub fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str) -> Self {
         FieldPath(text.to_owned())
     }
 
     /// A named field below this one.
     #[must_use]
-    pub fn child(&self, name: &str) -> Self {
+    pub(crate) fn child(&self, name: &str) -> Self {
         if self.0.is_empty() { FieldPath(name.to_owned()) } else { FieldPath([&self.0, ".", name].concat()) }
     }
 
     /// An element of this list.
     #[must_use]
-    pub fn index(&self, index: usize) -> Self {
+    pub(crate) fn index(&self, index: usize) -> Self {
         FieldPath(format!("{}[{index}]", self.0))
     }
 
     /// A value of this map.
     #[must_use]
-    pub fn key(&self, key: &str) -> Self {
+    pub(crate) fn key(&self, key: &str) -> Self {
         FieldPath([&self.0, "[", key, "]"].concat())
     }
 
     /// The written form; empty for the root.
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 }
@@ -67,7 +67,7 @@ impl fmt::Display for FieldPath {
 
 /// The kind of an error in a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FieldErrorKind {
+pub(crate) enum FieldErrorKind {
     /// A value must be given.
     Required,
     /// The value breaks a rule.
@@ -86,13 +86,11 @@ pub enum FieldErrorKind {
     TypeInvalid,
     /// What the value refers to does not exist.
     NotFound,
-    /// The rule itself failed.
-    Internal,
 }
 
 /// One error in one field.
 #[derive(Clone, Debug, PartialEq)]
-pub struct FieldError {
+pub(crate) struct FieldError {
     /// The kind of failure.
     pub kind: FieldErrorKind,
     /// The field.
@@ -105,52 +103,52 @@ pub struct FieldError {
 
 impl FieldError {
     /// `spec.x: Required value: detail`
-    pub fn required(path: &FieldPath, detail: impl Into<String>) -> Self {
+    pub(crate) fn required(path: &FieldPath, detail: impl Into<String>) -> Self {
         Self::new(FieldErrorKind::Required, path, None, detail)
     }
 
     /// `spec.x: Invalid value: 3: detail`
-    pub fn invalid(path: &FieldPath, value: impl Into<Value>, detail: impl Into<String>) -> Self {
+    pub(crate) fn invalid(path: &FieldPath, value: impl Into<Value>, detail: impl Into<String>) -> Self {
         Self::new(FieldErrorKind::Invalid, path, Some(value.into()), detail)
     }
 
     /// `spec.x: Forbidden: detail`
-    pub fn forbidden(path: &FieldPath, detail: impl Into<String>) -> Self {
+    pub(crate) fn forbidden(path: &FieldPath, detail: impl Into<String>) -> Self {
         Self::new(FieldErrorKind::Forbidden, path, None, detail)
     }
 
     /// `spec.x: Duplicate value: "a"`
-    pub fn duplicate(path: &FieldPath, value: impl Into<Value>) -> Self {
+    pub(crate) fn duplicate(path: &FieldPath, value: impl Into<Value>) -> Self {
         Self::new(FieldErrorKind::Duplicate, path, Some(value.into()), "")
     }
 
     /// `spec.x: Unsupported value: "a": supported values: "b", "c"`, in the order given.
-    pub fn not_supported(path: &FieldPath, value: impl Into<Value>, allowed: &[&str]) -> Self {
+    pub(crate) fn not_supported(path: &FieldPath, value: impl Into<Value>, allowed: &[&str]) -> Self {
         let allowed: Vec<String> = allowed.iter().map(|text| quoted(text)).collect();
         let detail = format!("supported values: {}", allowed.join(", "));
         Self::new(FieldErrorKind::NotSupported, path, Some(value.into()), detail)
     }
 
     /// `spec.x: Too long: may not be more than 63 bytes`
-    pub fn too_long(path: &FieldPath, max_bytes: usize) -> Self {
+    pub(crate) fn too_long(path: &FieldPath, max_bytes: usize) -> Self {
         let bytes = if max_bytes == 1 { "byte" } else { "bytes" };
         Self::new(FieldErrorKind::TooLong, path, None, format!("may not be more than {max_bytes} {bytes}"))
     }
 
     /// `spec.x: Too many: 5: must have at most 3 items`
-    pub fn too_many(path: &FieldPath, actual: usize, max_items: usize) -> Self {
+    pub(crate) fn too_many(path: &FieldPath, actual: usize, max_items: usize) -> Self {
         let items = if max_items == 1 { "item" } else { "items" };
         let detail = format!("must have at most {max_items} {items}");
         Self::new(FieldErrorKind::TooMany, path, Some(actual.into()), detail)
     }
 
     /// `spec.x: Invalid value: "string": detail`, for a value of the wrong JSON type.
-    pub fn type_invalid(path: &FieldPath, value: impl Into<Value>, detail: impl Into<String>) -> Self {
+    pub(crate) fn type_invalid(path: &FieldPath, value: impl Into<Value>, detail: impl Into<String>) -> Self {
         Self::new(FieldErrorKind::TypeInvalid, path, Some(value.into()), detail)
     }
 
     /// An error of any kind.
-    pub fn new(
+    pub(crate) fn new(
         kind: FieldErrorKind,
         path: &FieldPath,
         value: Option<Value>,
@@ -160,7 +158,7 @@ impl FieldError {
     }
 
     /// The message without the path, as it stands in a cause.
-    pub fn message(&self) -> String {
+    pub(crate) fn message(&self) -> String {
         let kind = match self.kind {
             FieldErrorKind::Required => "Required value",
             FieldErrorKind::Invalid | FieldErrorKind::TypeInvalid => "Invalid value",
@@ -170,7 +168,6 @@ impl FieldError {
             FieldErrorKind::TooLong => "Too long",
             FieldErrorKind::TooMany => "Too many",
             FieldErrorKind::NotFound => "Not found",
-            FieldErrorKind::Internal => "Internal error",
         };
         let value = match &self.value {
             None => String::new(),
@@ -181,7 +178,7 @@ impl FieldError {
     }
 
     /// The same as an entry of `Status.details.causes`.
-    pub fn cause(&self) -> Cause {
+    pub(crate) fn cause(&self) -> Cause {
         let reason = match self.kind {
             FieldErrorKind::Required => "FieldValueRequired",
             FieldErrorKind::Invalid => "FieldValueInvalid",
@@ -192,7 +189,6 @@ impl FieldError {
             FieldErrorKind::TooLong => "FieldValueTooLong",
             FieldErrorKind::TooMany => "FieldValueTooMany",
             FieldErrorKind::NotFound => "FieldValueNotFound",
-            FieldErrorKind::Internal => "InternalError",
         };
         Cause {
             reason: Some(reason.to_owned()),
@@ -233,7 +229,7 @@ pub(crate) fn shown_float(number: f64) -> String {
 }
 
 /// A text in quotes, escaped as Kubernetes does it.
-pub fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let mut shown = String::with_capacity(text.len() + 2);
     shown.push('"');
     for character in text.chars() {
@@ -259,7 +255,7 @@ pub fn quoted(text: &str) -> String {
 }
 
 /// Letters, marks, numbers, punctuation, symbols and the space.
-pub fn is_printable(character: char) -> bool {
+pub(crate) fn is_printable(character: char) -> bool {
     matches!(character, '\'' | '"' | '\\') || character.escape_debug().len() == 1
 }
 

@@ -86,7 +86,7 @@ impl Filter {
     }
 
     /// The only key that can be selected, if there is but one.
-    pub fn only_key(&self, info: &TypeInfo) -> Option<Key> {
+    pub(crate) fn only_key(&self, info: &TypeInfo) -> Option<Key> {
         let name = self.fields.required("metadata.name")?;
         if name.is_empty() || !names::is_path_segment(name).is_empty() {
             return None;
@@ -131,7 +131,7 @@ fn for_path_name(fields: FieldSelector, name: &str) -> Result<FieldSelector, Sta
 }
 
 /// Whether the type knows all the fields; the error says which it does not know.
-fn check_supported(fields: &FieldSelector, info: &TypeInfo) -> Result<(), String> {
+pub fn check_supported(fields: &FieldSelector, info: &TypeInfo) -> Result<(), String> {
     let known = |field: &str| match field {
         "metadata.name" => true,
         "metadata.namespace" => info.namespaced || info.origin == Origin::BuiltIn,

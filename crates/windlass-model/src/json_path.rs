@@ -12,7 +12,7 @@ const MAX_DEPTH: usize = 8;
 
 /// A parsed path.
 #[derive(Clone, Debug, PartialEq)]
-pub struct JsonPath {
+pub(crate) struct JsonPath {
     steps: Vec<Step>,
 }
 
@@ -49,7 +49,7 @@ enum Comparison {
 ///
 /// # Errors
 /// Why it is invalid, or that it uses something which columns do not need (`..`, unions, slices).
-pub fn parse(text: &str) -> Result<JsonPath, String> {
+pub(crate) fn parse(text: &str) -> Result<JsonPath, String> {
     parse_nested(text, 0)
 }
 
@@ -164,7 +164,7 @@ fn parse_operand(text: &str, depth: usize) -> Result<Operand, String> {
 ///
 /// # Errors
 /// If an index is out of bounds, if a list is expected and not there, or if values cannot be compared.
-pub fn evaluate<'a>(path: &'a JsonPath, value: &'a Value) -> Result<Vec<&'a Value>, String> {
+pub(crate) fn evaluate<'a>(path: &'a JsonPath, value: &'a Value) -> Result<Vec<&'a Value>, String> {
     let mut found = vec![value];
     for step in &path.steps {
         let mut next = Vec::new();

@@ -6,7 +6,7 @@ use windlass_cel::formats::names;
 use crate::field::{FieldError, FieldPath, invalid_each};
 
 /// Labels have qualified keys and values of at most 63 bytes.
-pub fn validate(labels: &Value, path: &FieldPath) -> Vec<FieldError> {
+pub(crate) fn validate(labels: &Value, path: &FieldPath) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (key, value) in labels.as_object().into_iter().flatten() {
         errors.extend(invalid_each(path, key, names::is_qualified_name(key)));

@@ -127,14 +127,14 @@ impl Status {
     }
 
     /// 409: server-side apply met fields of other managers; one cause per field.
-    pub fn apply_conflict(message: impl Into<String>, causes: Vec<Cause>) -> Self {
+    pub(crate) fn apply_conflict(message: impl Into<String>, causes: Vec<Cause>) -> Self {
         let mut status = Self::failure(409, Reason::Conflict, message);
         status.details = Some(Details { causes, ..Details::default() });
         status
     }
 
     /// 422: the object breaks rules; one cause per field error.
-    pub fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Self {
+    pub(crate) fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Self {
         // The message says each thing once, though the causes may have it several times.
         let mut seen = BTreeSet::new();
         let mut distinct: Vec<String> = errors.iter().map(ToString::to_string).collect();
@@ -164,7 +164,7 @@ impl Status {
     }
 
     /// 405: this resource does not know this verb.
-    pub fn method_not_allowed() -> Self {
+    pub(crate) fn method_not_allowed() -> Self {
         let mut status = Self::failure(
             405,
             Reason::MethodNotAllowed,
@@ -175,7 +175,7 @@ impl Status {
     }
 
     /// 405: a custom resource does not know this verb here.
-    pub fn method_not_supported(group: &str, plural: &str, verb: &str) -> Self {
+    pub(crate) fn method_not_supported(group: &str, plural: &str, verb: &str) -> Self {
         let resource = quoted(&format!("{plural}.{group}"));
         let message = format!("{verb} is not supported on resources of kind {resource}");
         Self::failure(405, Reason::MethodNotAllowed, message).about(group, plural, "")
@@ -196,7 +196,7 @@ impl Status {
     }
 
     /// 415: a body of a type that the server does not read.
-    pub fn unsupported_media_type(known: &[&str]) -> Self {
+    pub(crate) fn unsupported_media_type(known: &[&str]) -> Self {
         let message = format!(
             "the body of the request was in an unknown format - accepted media types include: {}",
             known.join(", ")
@@ -205,7 +205,7 @@ impl Status {
     }
 
     /// 415: a patch of a type that no resource takes.
-    pub fn unsupported_patch_type() -> Self {
+    pub(crate) fn unsupported_patch_type() -> Self {
         let mut status = Self::failure(415, Reason::UnsupportedMediaType, "415: Unsupported Media Type");
         status.details = Some(Details::default());
         status
@@ -222,7 +222,7 @@ impl Status {
     }
 
     /// 422: a patch that cannot be applied to the object as it is. Kubernetes does not say why.
-    pub fn unprocessable() -> Self {
+    pub(crate) fn unprocessable() -> Self {
         let message = "the server rejected our request due to an error in our request";
         let mut status = Self::failure(422, Reason::Invalid, message);
         status.details = Some(Details::default());

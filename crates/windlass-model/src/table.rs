@@ -13,7 +13,7 @@ use crate::types::{Column, Origin, TypeInfo};
 
 /// What each row of a table carries besides its cells (`includeObject`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum IncludeObject {
+pub(crate) enum IncludeObject {
     /// Nothing.
     None,
     /// The metadata.
@@ -26,7 +26,7 @@ pub enum IncludeObject {
 /// Objects as a `meta.k8s.io/v1` `Table`: the name and the columns of the type.
 ///
 /// A custom resource whose columns do not show the age has no such column, as in Kubernetes.
-pub fn to_table(
+pub(crate) fn to_table(
     info: &TypeInfo,
     items: &[Arc<Value>],
     resource_version: &str,
@@ -100,7 +100,7 @@ pub(crate) fn scale_table(
 }
 
 /// The metadata of an object as a `PartialObjectMetadata`.
-pub fn partial_metadata(object: &Value) -> Value {
+pub(crate) fn partial_metadata(object: &Value) -> Value {
     let metadata = object.get("metadata").cloned().unwrap_or_else(|| Value::Object(Map::new()));
     json!({ "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata })
 }

@@ -154,7 +154,7 @@ fn parse_offset(text: &str) -> Option<i64> {
 }
 
 /// A number of seconds in its most significant units, as kubectl shows it: `5m`, `3h20m`, `2d`.
-pub fn human_duration(seconds: i64) -> String {
+pub(crate) fn human_duration(seconds: i64) -> String {
     const MINUTE: i64 = 60;
     const HOUR: i64 = 60 * MINUTE;
     const DAY: i64 = 24 * HOUR;

@@ -11,7 +11,7 @@ use crate::status::Status;
 use crate::store::Change;
 
 /// The annotation of the bookmark that ends the initial events.
-pub const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
+pub(crate) const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
 /// What a watch asks for, besides what it selects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -10,14 +10,14 @@ use super::path_element::{PathElement, PathElementError};
 
 /// A set of paths. A path may be a member without the paths below it, and the reverse.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FieldSet {
+pub(crate) struct FieldSet {
     // Nodes that neither are members nor lead to one are never kept.
     nodes: BTreeMap<PathElement, FieldNode>,
 }
 
 /// A node of a set: whether its own path is a member, and which paths below it are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FieldNode {
+pub(crate) struct FieldNode {
     /// The path that leads here is in the set.
     pub member: bool,
     /// The members below, relative to this node.
@@ -26,7 +26,7 @@ pub struct FieldNode {
 
 /// Why `fieldsV1` cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FieldSetError(String);
+pub(crate) struct FieldSetError(String);
 
 impl fmt::Display for FieldSetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -35,33 +35,33 @@ impl fmt::Display for FieldSetError {
 }
 
 /// A path from the root of an object.
-pub type Path = Vec<PathElement>;
+pub(crate) type Path = Vec<PathElement>;
 
 /// A path as conflicts show it: `.spec.ports[port=80].name`.
-pub fn show_path(path: &[PathElement]) -> String {
+pub(crate) fn show_path(path: &[PathElement]) -> String {
     path.iter().map(ToString::to_string).collect()
 }
 
 impl FieldNode {
     /// A member with nothing below it.
-    pub fn leaf() -> Self {
+    pub(crate) fn leaf() -> Self {
         FieldNode { member: true, children: FieldSet::default() }
     }
 
     /// Whether neither this path nor one below it is a member.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         !self.member && self.children.is_empty()
     }
 }
 
 impl FieldSet {
     /// The set with no members.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         FieldSet::default()
     }
 
     /// A set of paths that consist of field names only.
-    pub fn of_names(paths: &[&[&str]]) -> Self {
+    pub(crate) fn of_names(paths: &[&[&str]]) -> Self {
         let mut set = FieldSet::new();
         for path in paths {
             set.insert(&path.iter().map(|name| PathElement::field(name)).collect::<Path>());
@@ -70,19 +70,19 @@ impl FieldSet {
     }
 
     /// Whether there is no member.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
     /// Adds a path; the paths that lead to it are not added. The empty path is no path.
-    pub fn insert(&mut self, path: &[PathElement]) {
+    pub(crate) fn insert(&mut self, path: &[PathElement]) {
         let Some((first, rest)) = path.split_first() else { return };
         let node = self.nodes.entry(first.clone()).or_default();
         if rest.is_empty() { node.member = true } else { node.children.insert(rest) }
     }
 
     /// Adds all that a node holds, below an element.
-    pub fn attach(&mut self, element: PathElement, node: FieldNode) {
+    pub(crate) fn attach(&mut self, element: PathElement, node: FieldNode) {
         if node.is_empty() {
             return;
         }
@@ -97,7 +97,7 @@ impl FieldSet {
     }
 
     /// Adds the paths of another set.
-    pub fn add(&mut self, other: FieldSet) {
+    pub(crate) fn add(&mut self, other: FieldSet) {
         if self.is_empty() {
             *self = other;
             return;
@@ -108,7 +108,7 @@ impl FieldSet {
     }
 
     /// Takes the paths of another set away.
-    pub fn subtract(&mut self, other: &FieldSet) {
+    pub(crate) fn subtract(&mut self, other: &FieldSet) {
         self.thin_out(other, |here, other| {
             here.member &= !other.member;
             here.children.subtract(&other.children);
@@ -116,7 +116,7 @@ impl FieldSet {
     }
 
     /// Takes the paths of another set away, and all that are below one of them.
-    pub fn subtract_with_all_below(&mut self, other: &FieldSet) {
+    pub(crate) fn subtract_with_all_below(&mut self, other: &FieldSet) {
         self.thin_out(other, |here, other| {
             if other.member {
                 *here = FieldNode::default();
@@ -138,7 +138,7 @@ impl FieldSet {
     }
 
     /// Whether a path is a member.
-    pub fn contains(&self, path: &[PathElement]) -> bool {
+    pub(crate) fn contains(&self, path: &[PathElement]) -> bool {
         match path.split_first() {
             None => false,
             Some((first, rest)) => self
@@ -149,18 +149,18 @@ impl FieldSet {
     }
 
     /// What the set holds at and below an element.
-    pub fn get(&self, element: &PathElement) -> Option<&FieldNode> {
+    pub(crate) fn get(&self, element: &PathElement) -> Option<&FieldNode> {
         self.nodes.get(element)
     }
 
     /// The first steps of all members, in order, with what is below each.
-    pub fn nodes(&self) -> impl Iterator<Item = (&PathElement, &FieldNode)> {
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = (&PathElement, &FieldNode)> {
         self.nodes.iter()
     }
 
     /// The paths in either set.
     #[must_use]
-    pub fn union(&self, other: &FieldSet) -> FieldSet {
+    pub(crate) fn union(&self, other: &FieldSet) -> FieldSet {
         let mut all = self.clone();
         all.add(other.clone());
         all
@@ -168,7 +168,7 @@ impl FieldSet {
 
     /// The paths in both sets.
     #[must_use]
-    pub fn intersection(&self, other: &FieldSet) -> FieldSet {
+    pub(crate) fn intersection(&self, other: &FieldSet) -> FieldSet {
         self.filtered(|element, node| {
             let other = other.get(element)?;
             let children = node.children.intersection(&other.children);
@@ -178,7 +178,7 @@ impl FieldSet {
 
     /// The paths of this set that are not in the other.
     #[must_use]
-    pub fn difference(&self, other: &FieldSet) -> FieldSet {
+    pub(crate) fn difference(&self, other: &FieldSet) -> FieldSet {
         let mut rest = self.clone();
         rest.subtract(other);
         rest
@@ -186,7 +186,7 @@ impl FieldSet {
 
     /// The members that have no member below them.
     #[must_use]
-    pub fn leaves(&self) -> FieldSet {
+    pub(crate) fn leaves(&self) -> FieldSet {
         self.filtered(|_, node| {
             let member = node.member && node.children.is_empty();
             Some(FieldNode { member, children: node.children.leaves() })
@@ -201,7 +201,7 @@ impl FieldSet {
     }
 
     /// All members: at each node first those that end there, then those that go on.
-    pub fn paths(&self) -> Vec<Path> {
+    pub(crate) fn paths(&self) -> Vec<Path> {
         let mut paths = Vec::new();
         self.collect_paths(&mut Path::new(), &mut paths);
         paths
@@ -221,17 +221,17 @@ impl FieldSet {
     }
 
     /// The number of steps of the longest member.
-    pub fn depth(&self) -> usize {
+    pub(crate) fn depth(&self) -> usize {
         self.nodes.values().map(|node| 1 + node.children.depth()).max().unwrap_or(0)
     }
 
     /// Reads `fieldsV1`. Elements of unknown kinds are skipped, as a later version may have written them.
-    pub fn from_fields_v1(fields: &Value) -> Result<FieldSet, FieldSetError> {
+    pub(crate) fn from_fields_v1(fields: &Value) -> Result<FieldSet, FieldSetError> {
         read(fields).map(|node| node.children)
     }
 
     /// Writes `fieldsV1`.
-    pub fn to_fields_v1(&self) -> Value {
+    pub(crate) fn to_fields_v1(&self) -> Value {
         Value::Object(self.write(false))
     }
 

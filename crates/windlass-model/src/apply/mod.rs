@@ -14,14 +14,14 @@
 
 mod compare;
 mod configuration;
-pub mod field_set;
+pub(crate) mod field_set;
 mod last_applied;
 mod managed;
 mod merge;
 mod object_meta;
 mod overwritten;
 mod ownership;
-pub mod path_element;
+pub(crate) mod path_element;
 mod reset;
 #[cfg(test)]
 mod tests;
@@ -35,9 +35,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 pub(crate) use self::configuration::merge_configuration;
-pub use self::field_set::{FieldNode, FieldSet, FieldSetError};
 pub use self::overwritten::{Overwritten, overwritten};
-pub use self::path_element::{PathElement, PathElementError};
 pub use self::unchanged::is_unchanged;
 
 use self::field_set::{Path, show_path};
@@ -56,7 +54,7 @@ const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
 /// One server-side apply.
 #[derive(Clone, Copy, Debug)]
-pub struct Apply<'a> {
+pub(crate) struct Apply<'a> {
     /// The type of the objects.
     pub info: &'a TypeInfo,
     /// The object as it is; `None` if the apply creates it.
@@ -79,7 +77,7 @@ impl Apply<'_> {
     /// Equal to the live object if nothing but times would change. Fails with 409 on conflicts, with
     /// 400 on a configuration of another type or with `managedFields`, and with 500, as Kubernetes
     /// does, on one that does not fit the schema.
-    pub fn run(&self) -> Result<Value, Status> {
+    pub(crate) fn run(&self) -> Result<Value, Status> {
         let nothing = object_meta::unspecified(self.info);
         let live = self.live.unwrap_or(&nothing);
         let managed = Managed::of(live)
@@ -210,7 +208,7 @@ impl Apply<'_> {
 /// Not for apply patches. A client may write `managedFields` itself: valid entries are taken, invalid
 /// or missing ones are ignored, and an empty list ends the tracking until the next apply. Writes to
 /// subresources cannot change them. An object that cannot be tracked loses its `managedFields`.
-pub fn track_update(
+pub(crate) fn track_update(
     info: &TypeInfo,
     live: Option<&Value>,
     new: &mut Value,
@@ -261,7 +259,7 @@ fn managed_before(live: Option<&Value>, new: &Value, subresource: Option<&str>) 
 /// Puts back the times of `managedFields` if nothing else differs, so that the write is none.
 ///
 /// To be called when the new object is complete, since only then it is known what differs.
-pub fn keep_times(live: &Value, new: &mut Value) {
+pub(crate) fn keep_times(live: &Value, new: &mut Value) {
     let entries = |object: &Value| object["metadata"]["managedFields"].as_array().cloned();
     let (Some(old_entries), Some(new_entries)) = (entries(live), entries(new)) else { return };
     let same_entry = |(old, new): (&Value, &Value)| match (old, new) {

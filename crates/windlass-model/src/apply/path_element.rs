@@ -9,7 +9,7 @@ use crate::value_order;
 
 /// One step from a value to a value inside it.
 #[derive(Clone, Debug)]
-pub enum PathElement {
+pub(crate) enum PathElement {
     /// A field of an object: `f:spec`.
     Field(Box<str>),
     /// The item of a list that has these values in these fields: `k:{"name":"web"}`. Sorted by name.
@@ -22,7 +22,7 @@ pub enum PathElement {
 
 /// Why the written form of a path element cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PathElementError {
+pub(crate) enum PathElementError {
     /// The kind is one that a later version may know; such elements are to be skipped.
     UnknownKind,
     /// The text makes no sense.
@@ -31,18 +31,18 @@ pub enum PathElementError {
 
 impl PathElement {
     /// A named field.
-    pub fn field(name: &str) -> Self {
+    pub(crate) fn field(name: &str) -> Self {
         PathElement::Field(name.into())
     }
 
     /// A list item by its key fields, in any order.
-    pub fn key(mut fields: Vec<(Box<str>, Value)>) -> Self {
+    pub(crate) fn key(mut fields: Vec<(Box<str>, Value)>) -> Self {
         fields.sort_by(|left, right| left.0.cmp(&right.0));
         PathElement::Key(fields)
     }
 
     /// Reads the form that `fieldsV1` has: `f:name`, `k:{...}`, `v:...`, `i:...`.
-    pub fn parse(text: &str) -> Result<Self, PathElementError> {
+    pub(crate) fn parse(text: &str) -> Result<Self, PathElementError> {
         let malformed = |why: String| PathElementError::Malformed(why);
         if text.len() < 2 {
             return Err(malformed("key must be 2 characters long:".to_owned()));
@@ -72,7 +72,7 @@ impl PathElement {
     }
 
     /// Writes the form that `fieldsV1` has.
-    pub fn to_key(&self) -> String {
+    pub(crate) fn to_key(&self) -> String {
         match self {
             PathElement::Field(name) => ["f:", &**name].concat(),
             PathElement::Value(value) => format!("v:{}", json(value)),

@@ -67,7 +67,7 @@ impl Authorizer<'_> {
     }
 
     /// All that a user may do in a namespace, and outside namespaces.
-    pub fn grants(&self, user: &User, namespace: &str) -> Grants {
+    pub(crate) fn grants(&self, user: &User, namespace: &str) -> Grants {
         let Authorizer::Rbac(roles) = self else {
             return Grants { rules: everything(), error: String::new() };
         };

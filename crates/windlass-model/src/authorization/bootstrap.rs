@@ -12,7 +12,7 @@ const POLICY: &str = include_str!("bootstrap.policy");
 const AGGREGATE_TO: &str = "rbac.authorization.k8s.io/aggregate-to-";
 
 /// The objects: ClusterRoles such as `cluster-admin` and `view`, Roles in `kube-system`, and their bindings.
-pub fn bootstrap_policy() -> Vec<Value> {
+pub(crate) fn bootstrap_policy() -> Vec<Value> {
     let mut objects: Vec<Value> = Vec::new();
     for line in POLICY.lines().filter(|line| !line.starts_with('#')) {
         let words: Vec<&str> = line.split_whitespace().collect();

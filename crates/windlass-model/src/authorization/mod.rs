@@ -16,7 +16,7 @@ mod rule;
 pub use aggregate::next_requests;
 pub use attributes::{Attributes, ResourceAttributes, attributes};
 pub use authorizer::{Authorizer, Decision, Grants};
-pub use bootstrap::{bootstrap_policy, bootstrap_requests};
+pub use bootstrap::bootstrap_requests;
 pub use escalation::escalation;
 pub use impersonation::impersonate;
 pub use policy::Policy;

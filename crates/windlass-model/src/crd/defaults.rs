@@ -14,7 +14,7 @@ use crate::schema::{decode_open_api, unknown_formats};
 ///
 /// # Errors
 /// The message of Kubernetes' decoder, if a keyword has the wrong JSON type.
-pub fn decode(crd: &mut Value) -> Result<Vec<String>, String> {
+pub(crate) fn decode(crd: &mut Value) -> Result<Vec<String>, String> {
     let mut unknown = Vec::new();
     let versions =
         crd.get_mut("spec").and_then(|spec| spec.get_mut("versions")).and_then(Value::as_array_mut);
@@ -30,7 +30,7 @@ pub fn decode(crd: &mut Value) -> Result<Vec<String>, String> {
 
 /// Sets the status of a CRD that is created or updated through its main resource: clients cannot write
 /// it, and the storage version is always among the stored ones.
-pub fn prepare(crd: &mut Value, old: Option<&Value>) {
+pub(crate) fn prepare(crd: &mut Value, old: Option<&Value>) {
     let mut status = match old {
         Some(old) => old["status"].clone(),
         None => {
@@ -52,7 +52,7 @@ pub fn prepare(crd: &mut Value, old: Option<&Value>) {
 }
 
 /// Fills in the names that follow from others, the conversion strategy, and the stored version.
-pub fn set_defaults(crd: &mut Value) {
+pub(crate) fn set_defaults(crd: &mut Value) {
     let storage = storage_version(crd).map(str::to_owned);
     let kind = text(&crd["spec"]["names"], "kind").to_owned();
     if let Some(spec) = crd.get_mut("spec").and_then(Value::as_object_mut) {
@@ -94,7 +94,7 @@ fn storage_version(crd: &Value) -> Option<&str> {
 }
 
 /// What Kubernetes warns about when a CRD is written: formats that are not checked, if they are new.
-pub fn warnings(crd: &Value, old: Option<&Value>) -> Vec<String> {
+pub(crate) fn warnings(crd: &Value, old: Option<&Value>) -> Vec<String> {
     let formats = |crd: &Value| -> Vec<String> {
         let versions = list(&crd["spec"], "versions").iter();
         versions.flat_map(|version| unknown_formats(&version["schema"]["openAPIV3Schema"])).collect()

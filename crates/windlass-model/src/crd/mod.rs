@@ -10,15 +10,16 @@ mod types;
 mod validate;
 mod versions;
 
-pub use defaults::{decode, prepare, set_defaults, warnings};
-pub use scale::validate_scale;
-pub use status::next_status;
-pub use types::types_of;
-pub use validate::validate;
+pub(crate) use defaults::set_defaults;
+pub(crate) use defaults::{decode, prepare, warnings};
+pub(crate) use scale::validate_scale;
+pub(crate) use status::next_status;
+pub(crate) use types::types_of;
+pub(crate) use validate::validate;
 pub use versions::compare_versions;
 
 /// The finalizer that keeps a CRD until all its objects are gone.
-pub const CLEANUP_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
+pub(crate) const CLEANUP_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 use serde_json::Value;
 

@@ -6,7 +6,7 @@ use crate::field::{FieldError, FieldPath};
 use crate::types::Scale;
 
 /// Validates the fields that the scale subresource of a custom resource shows.
-pub fn validate_scale(scale: &Scale, object: &Value) -> Vec<FieldError> {
+pub(crate) fn validate_scale(scale: &Scale, object: &Value) -> Vec<FieldError> {
     let mut errors: Vec<FieldError> = [&scale.spec_replicas, &scale.status_replicas]
         .into_iter()
         .filter_map(|path| check_replicas(path, object))

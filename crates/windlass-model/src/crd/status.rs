@@ -15,7 +15,7 @@ use crate::time::Timestamp;
 ///
 /// A CRD that asks for a name which another one of its group has got is not established. The names of a
 /// CRD that goes become free, so the others of its group must be asked again.
-pub fn next_status(crd: &Value, all_crds: &[Arc<Value>], now: Timestamp) -> Option<Value> {
+pub(crate) fn next_status(crd: &Value, all_crds: &[Arc<Value>], now: Timestamp) -> Option<Value> {
     let mut status = crd["status"].as_object().cloned().unwrap_or_default();
     if crd["spec"]["names"] != crd["status"]["acceptedNames"] {
         accept_names(crd, all_crds, &mut status, now);

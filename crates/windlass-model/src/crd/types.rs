@@ -12,7 +12,7 @@ use crate::types::reading::Reading;
 use crate::types::{Column, Origin, Scale, TypeInfo};
 
 /// The served versions of a CRD; none until it is established.
-pub fn types_of(crd: &Value) -> Vec<TypeInfo> {
+pub(crate) fn types_of(crd: &Value) -> Vec<TypeInfo> {
     if condition(crd, "Established") != "True" {
         return Vec::new();
     }

@@ -17,7 +17,7 @@ use windlass_cel::formats::names;
 ///
 /// Expects defaults to be filled in and status to be set. What all versions have in common is reported
 /// at the level of spec (`spec.validation.openAPIV3Schema`), where Kubernetes keeps it.
-pub fn validate(crd: &Value, old: Option<&Value>) -> Vec<FieldError> {
+pub(crate) fn validate(crd: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if old.is_none() {
         check_name(crd, &mut errors);

@@ -122,15 +122,6 @@ pub(super) fn negotiate(
     }
 }
 
-/// The format of a refusal: what the client takes objects in, or JSON if it takes no objects.
-pub fn refusal_format(accept: Option<&str>) -> Format {
-    let clauses = best_first(accept.unwrap_or_default());
-    let plain = clauses.iter().filter(|clause| requested_kind(clause) == (None, None, None));
-    let acceptable =
-        plain.filter_map(|clause| formats_of(clause).find(|format| wanted_output(clause, *format).is_some()));
-    acceptable.into_iter().next().unwrap_or(Format::Json)
-}
-
 /// Reads the `Accept` header of a request for discovery. 406 if nothing in it can be served.
 pub fn negotiate_discovery(accept: Option<&str>, can_aggregate: bool) -> Result<DiscoveryForm, Status> {
     let header = accept.unwrap_or_default();
@@ -353,20 +344,6 @@ mod tests {
         ] {
             let outcome = negotiate(Some(accept), &Query::default(), true).map_err(|status| status.code);
             assert_eq!(outcome, expected, "{accept}");
-        }
-    }
-
-    #[test]
-    fn refusals_come_in_a_form_that_the_client_reads() {
-        for (accept, expected) in [
-            (None, Format::Json),
-            (Some(GO), Format::Protobuf),
-            (Some("application/vnd.kubernetes.protobuf"), Format::Protobuf),
-            (Some(METADATA), Format::Json),
-            (Some("application/yaml"), Format::Yaml),
-            (Some("text/html"), Format::Json),
-        ] {
-            assert_eq!(refusal_format(accept), expected, "{accept:?}");
         }
     }
 }

@@ -35,7 +35,12 @@ use values::Errors;
 /// On create, uid and name must be set, since jobs take their labels from them. Custom types are left alone.
 ///
 /// Says whether something may have been put in or taken out.
-pub fn prepare(info: &TypeInfo, old: Option<&Value>, new: &mut Value, subresource: Option<&str>) -> bool {
+pub(crate) fn prepare(
+    info: &TypeInfo,
+    old: Option<&Value>,
+    new: &mut Value,
+    subresource: Option<&str>,
+) -> bool {
     if info.origin != Origin::BuiltIn {
         return false;
     }
@@ -73,7 +78,7 @@ fn prepare_kind(
 }
 
 /// Validates an object of a built-in type, beyond the rules for all types. `old` is `None` on create.
-pub fn validate(
+pub(crate) fn validate(
     info: &TypeInfo,
     new: &Value,
     old: Option<&Value>,
@@ -170,7 +175,7 @@ fn validate_status(errors: &mut Errors, info: &TypeInfo, new: &Value, old: &Valu
 }
 
 /// Warnings about an object of a built-in type that is accepted.
-pub fn warnings(info: &TypeInfo, new: &Value) -> Vec<String> {
+pub(crate) fn warnings(info: &TypeInfo, new: &Value) -> Vec<String> {
     match (info.resource.group.as_str(), info.kind.as_str()) {
         ("", "Service") => services::warnings(new),
         _ => Vec::new(),
@@ -178,7 +183,7 @@ pub fn warnings(info: &TypeInfo, new: &Value) -> Vec<String> {
 }
 
 /// Whether an update to the main resource of a built-in type raises `metadata.generation`.
-pub fn raises_generation(info: &TypeInfo, new: &Value, old: &Value) -> bool {
+pub(crate) fn raises_generation(info: &TypeInfo, new: &Value, old: &Value) -> bool {
     let differs = |field: &str| new[field] != old[field];
     let metadata_differs = |field: &str| new["metadata"][field] != old["metadata"][field];
     if !info.has_generation {
@@ -198,7 +203,7 @@ pub fn raises_generation(info: &TypeInfo, new: &Value, old: &Value) -> bool {
 }
 
 /// Whether the status that a client sends on create is kept: nodes register themselves with theirs.
-pub fn keeps_status_on_create(info: &TypeInfo) -> bool {
+pub(crate) fn keeps_status_on_create(info: &TypeInfo) -> bool {
     info.origin == Origin::BuiltIn && info.kind == "Node"
 }
 

@@ -70,7 +70,7 @@ pub fn list_from<S: ListSource + ?Sized>(
 }
 
 /// Checks `resourceVersionMatch` against the other options of a list: 422 where they contradict.
-pub fn check_options(options: &Options) -> Result<(), Status> {
+pub(crate) fn check_options(options: &Options) -> Result<(), Status> {
     let wanted = options.resource_version_match.as_deref().unwrap_or_default();
     let version = options.resource_version.as_deref().unwrap_or_default();
     let mut errors = Vec::new();
@@ -96,7 +96,7 @@ pub fn check_options(options: &Options) -> Result<(), Status> {
 }
 
 /// Reads a resource version; empty and `0` mean any. The error is the message of Kubernetes.
-pub fn parse_resource_version(text: &str) -> Result<u64, String> {
+pub(crate) fn parse_resource_version(text: &str) -> Result<u64, String> {
     if text.is_empty() {
         return Ok(0);
     }

@@ -10,12 +10,13 @@ use crate::object;
 use crate::time::Timestamp;
 use crate::types::{Origin, TypeInfo};
 
+pub(crate) use rules::field_manager;
+pub(crate) use rules::manager_of_user_agent;
 pub(crate) use rules::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, STANDARD_FINALIZERS};
-pub use rules::{field_manager, manager_of_user_agent};
 use windlass_cel::formats::names::{self, NameRule};
 
 /// Validates the metadata of an object that is to be created. Its name has already been generated.
-pub fn validate(info: &TypeInfo, object: &Value) -> Vec<FieldError> {
+pub(crate) fn validate(info: &TypeInfo, object: &Value) -> Vec<FieldError> {
     let mut errors = validate_with(info, object, name_rule(info));
     if has_qualified_finalizers(info) {
         let path = FieldPath::of("metadata.finalizers");
@@ -28,7 +29,7 @@ pub fn validate(info: &TypeInfo, object: &Value) -> Vec<FieldError> {
 ///
 /// Kubernetes checks an update twice, once for all types and once for the type at hand, and reports
 /// what it finds twice; so does this, since clients see it in the causes.
-pub fn validate_update(info: &TypeInfo, new: &Value, old: &Value) -> Vec<FieldError> {
+pub(crate) fn validate_update(info: &TypeInfo, new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = validate_with(info, new, names::path_segment_name);
     let changes = validate_changes(new, old);
     errors.extend(changes.iter().cloned());
@@ -41,7 +42,7 @@ pub fn validate_update(info: &TypeInfo, new: &Value, old: &Value) -> Vec<FieldEr
 }
 
 /// Rule for the names of this type. Types that derive their names from their spec check the rest themselves.
-pub fn name_rule(info: &TypeInfo) -> NameRule {
+pub(crate) fn name_rule(info: &TypeInfo) -> NameRule {
     if info.origin == Origin::Custom {
         return names::subdomain_name;
     }

@@ -169,7 +169,7 @@ pub(super) fn managed_fields(entries: &Value, path: &FieldPath) -> Vec<FieldErro
 }
 
 /// A field manager has at most 128 bytes, all of printable characters.
-pub fn field_manager(manager: &str, path: &FieldPath) -> Vec<FieldError> {
+pub(crate) fn field_manager(manager: &str, path: &FieldPath) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if manager.len() > FIELD_MANAGER_MAX {
         errors.push(FieldError::too_long(path, FIELD_MANAGER_MAX));
@@ -184,7 +184,7 @@ pub fn field_manager(manager: &str, path: &FieldPath) -> Vec<FieldError> {
 }
 
 /// The field manager of a client that names none: what its user agent has before the first slash.
-pub fn manager_of_user_agent(user_agent: &str) -> Option<String> {
+pub(crate) fn manager_of_user_agent(user_agent: &str) -> Option<String> {
     let mut manager = String::new();
     let product = user_agent.split('/').next().unwrap_or_default();
     for character in product.chars().filter(|character| is_printable(*character)) {

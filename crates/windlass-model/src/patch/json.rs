@@ -21,7 +21,7 @@ const MAX_DEPTH_BETWEEN: usize = 1_000;
 /// The document that a patch makes of `target`.
 ///
 /// A malformed patch is a 400, one of more than 10,000 operations a 413, one that does not apply a 422.
-pub fn apply_json_patch(target: &Value, patch: &Value) -> Result<Value, Status> {
+pub(crate) fn apply_json_patch(target: &Value, patch: &Value) -> Result<Value, Status> {
     let operations = read_patch(patch)?;
     if operations.len() > MAX_OPERATIONS {
         let message = format!(

@@ -21,7 +21,7 @@ const DELETE_FROM_PRIMITIVE_LIST: &str = "$deleteFromPrimitiveList";
 /// Patches of a wrong format are a 400, lists of lists a 422; what else goes wrong, such as a list item
 /// without its merge key, is a 500 in Kubernetes and so here. Directives in parts that are new to the
 /// object may stay in the result, as unknown fields; pruning removes them.
-pub fn apply_strategic_patch(schema: &Schema, target: &Value, patch: &Value) -> Result<Value, Status> {
+pub(crate) fn apply_strategic_patch(schema: &Schema, target: &Value, patch: &Value) -> Result<Value, Status> {
     let patch = match patch {
         Value::Object(patch) => patch.clone(),
         Value::Null => Map::new(),

@@ -83,7 +83,7 @@ impl Policies {
     }
 
     /// Whether no mutating policy is bound, so that writes stay as they are.
-    pub fn mutates_nothing(&self) -> bool {
+    pub(crate) fn mutates_nothing(&self) -> bool {
         self.mutating.hooks.is_empty()
     }
 

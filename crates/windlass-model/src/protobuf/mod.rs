@@ -16,7 +16,7 @@ pub use encode::{encode, encode_event};
 pub use error::DecodeError;
 
 /// `application/vnd.kubernetes.protobuf`
-pub const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
+pub(crate) const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
 
 /// What every body starts with.
 const PREFIX: &[u8] = b"k8s\0";

@@ -21,7 +21,7 @@ use crate::verbs::read_question;
 
 /// Verifies a token: the user and the audiences it is for, or why it is invalid. Without wanted audiences, those of
 /// the server are meant.
-pub type VerifyToken<'a> = &'a dyn Fn(&str, &[String]) -> Result<(User, Vec<String>), String>;
+pub(crate) type VerifyToken<'a> = &'a dyn Fn(&str, &[String]) -> Result<(User, Vec<String>), String>;
 
 /// Who asks, and who knows the answers.
 #[derive(Clone, Copy)]

@@ -16,7 +16,7 @@ use windlass_cel::formats::quantity::Quantity;
 ///
 /// # Errors
 /// The message of Kubernetes' decoder, for the first value that does not fit.
-pub fn decode(schema: &Schema, value: &mut Value) -> Result<Vec<String>, String> {
+pub(crate) fn decode(schema: &Schema, value: &mut Value) -> Result<Vec<String>, String> {
     let mut decoder = Decoder { unknown: Vec::new() };
     let kind = value["kind"].as_str().map(str::to_owned);
     let root = Position { type_name: kind.as_deref(), fields: String::new(), path: String::new() };

@@ -7,13 +7,13 @@ use super::{Schema, Shape};
 /// Fills in the defaults of a custom resource, also below defaults.
 ///
 /// A null that may not be null is replaced by the default, or dropped if there is none.
-pub fn apply_defaults(schema: &Schema, value: &mut Value) {
+pub(crate) fn apply_defaults(schema: &Schema, value: &mut Value) {
     drop_nulls(schema, value);
     fill_defaults(schema, value);
 }
 
 /// Fills in defaults and leaves nulls that have none.
-pub fn fill_defaults(schema: &Schema, value: &mut Value) {
+pub(crate) fn fill_defaults(schema: &Schema, value: &mut Value) {
     match value {
         Value::Object(map) => fill_object(schema, map),
         Value::Array(items) => {
@@ -50,7 +50,7 @@ fn fill_null(schema: &Schema, value: &mut Value) {
 }
 
 /// Drops fields and values of maps that are null although they may not be, and that have no default.
-pub fn drop_nulls(schema: &Schema, value: &mut Value) {
+pub(super) fn drop_nulls(schema: &Schema, value: &mut Value) {
     match value {
         Value::Object(map) => map.retain(|key, value| {
             let Some(below) = schema.child(key).filter(|below| !below.is_unspecified()) else { return true };

@@ -7,7 +7,7 @@ use crate::field::FieldPath;
 ///
 /// # Errors
 /// Why the path is malformed or names no field.
-pub fn resolve<'a>(
+pub(crate) fn resolve<'a>(
     path: &str,
     schema: &'a Schema,
     brackets_allowed: bool,

@@ -86,7 +86,7 @@ const DOCS_KEYWORDS: [(&str, Kind); 2] = [("description", Kind::Text), ("url", K
 ///
 /// # Errors
 /// The message of Kubernetes' decoder if a keyword has a value of the wrong JSON type.
-pub fn decode(open_api: &mut Value, path: &str) -> Result<Vec<String>, String> {
+pub(crate) fn decode(open_api: &mut Value, path: &str) -> Result<Vec<String>, String> {
     let mut unknown = Vec::new();
     decode_node(open_api, path, "JSONSchemaProps", &KEYWORDS, Some(&mut unknown))?;
     Ok(unknown)

@@ -17,7 +17,7 @@ static OBJECT_META: LazyLock<Arc<Schema>> =
 ///
 /// # Errors
 /// The message of Kubernetes' decoder, if a field has the wrong JSON type.
-pub fn decode_metadata(object: &mut Value) -> Result<Vec<String>, String> {
+pub(crate) fn decode_metadata(object: &mut Value) -> Result<Vec<String>, String> {
     decode_metadata_at(object, "")
 }
 

@@ -14,7 +14,7 @@ const MAX_DEPTH: usize = 128;
 /// # Errors
 /// Whatever keeps it from being a valid structural schema: structure, defaults, list types, patterns
 /// and rules. Keywords of the wrong JSON type count as absent: [`super::decode_open_api`] refuses them.
-pub fn parse(open_api: &Value, path: &FieldPath) -> Result<Schema, Vec<FieldError>> {
+pub(crate) fn parse(open_api: &Value, path: &FieldPath) -> Result<Schema, Vec<FieldError>> {
     parse_changed(open_api, path, false)
 }
 

@@ -11,7 +11,7 @@ const META_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
 ///
 /// apiVersion, kind and metadata always stay; metadata is read as `ObjectMeta`, and fields of it that
 /// have the wrong JSON type are dropped. [`coerce`] refuses these instead.
-pub fn prune(schema: &Schema, object: &mut Value) -> Vec<String> {
+pub(crate) fn prune(schema: &Schema, object: &mut Value) -> Vec<String> {
     let mut unknown = object_meta::drop_malformed(object);
     unknown.append(&mut prune_root(schema, object));
     let mut embedded = Vec::new();
@@ -27,7 +27,7 @@ pub fn prune(schema: &Schema, object: &mut Value) -> Vec<String> {
 ///
 /// # Errors
 /// The message of Kubernetes' decoder, if apiVersion, kind or metadata are malformed.
-pub fn coerce(schema: &Schema, object: &mut Value) -> Result<Vec<String>, String> {
+pub(crate) fn coerce(schema: &Schema, object: &mut Value) -> Result<Vec<String>, String> {
     let mut unknown = decode_metadata(object)?;
     unknown.append(&mut prune_root(schema, object));
     defaults::drop_nulls(schema, object);

@@ -46,7 +46,7 @@ impl FieldSelector {
     }
 
     /// A selector for one name.
-    pub fn for_name(name: &str) -> Self {
+    pub(crate) fn for_name(name: &str) -> Self {
         let term = FieldTerm { field: "metadata.name".to_owned(), equals: true, value: name.to_owned() };
         FieldSelector { terms: vec![term] }
     }

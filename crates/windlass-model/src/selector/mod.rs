@@ -7,4 +7,4 @@ mod parse;
 
 pub use field::{FieldSelector, FieldTerm};
 pub use label::{LabelSelector, Operator, Requirement};
-pub use object::{from_label_selector_object, selector_text};
+pub(crate) use object::{from_label_selector_object, selector_text};

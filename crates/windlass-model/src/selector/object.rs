@@ -9,7 +9,7 @@ use crate::labels;
 use crate::selector::label::{LabelSelector, Operator, Requirement};
 
 /// Reads a `LabelSelector` object that stands at `path`. Null selects nothing, `{}` everything.
-pub fn from_label_selector_object(
+pub(crate) fn from_label_selector_object(
     selector: &Value,
     path: &FieldPath,
 ) -> Result<LabelSelector, Vec<FieldError>> {
@@ -39,7 +39,7 @@ pub fn from_label_selector_object(
 /// The written form of a selector in an object: a `LabelSelector`, a plain map of labels, or already text.
 ///
 /// A selector that makes no sense has none.
-pub fn selector_text(selector: &Value) -> String {
+pub(crate) fn selector_text(selector: &Value) -> String {
     if let Some(text) = selector.as_str() {
         return text.to_owned();
     }

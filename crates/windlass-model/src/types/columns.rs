@@ -52,7 +52,7 @@ const IMAGES: Row = ("Images", "string", Wide, With(cells::template_images));
 const SELECTOR: Row = ("Selector", "string", Wide, With(cells::selector));
 
 /// The value of a cell of a built-in type.
-pub fn computed_cell(info: &TypeInfo, column: &Column, object: &Value, now: Timestamp) -> Value {
+pub(crate) fn computed_cell(info: &TypeInfo, column: &Column, object: &Value, now: Timestamp) -> Value {
     let rows = rows(&info.resource.group, &info.kind);
     let Some((_, _, _, cell)) = rows.iter().chain([&NAME]).find(|(name, ..)| *name == column.name) else {
         return Value::Null;
@@ -86,7 +86,7 @@ fn since(time: &str, now: Timestamp) -> String {
 }
 
 /// Conditions of a row: pods that have ended are marked as completed.
-pub fn row_conditions(info: &TypeInfo, object: &Value) -> Option<Value> {
+pub(crate) fn row_conditions(info: &TypeInfo, object: &Value) -> Option<Value> {
     if (info.resource.group.as_str(), info.kind.as_str()) != ("", "Pod") {
         return None;
     }

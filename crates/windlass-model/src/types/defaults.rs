@@ -18,7 +18,7 @@ use windlass_cel::formats::quantity::Quantity;
 /// Brings an object into the form that the API server gives it before any rule sees it.
 ///
 /// Does nothing to custom types. Values of the wrong JSON type are left as they are, for others to refuse.
-pub fn set_defaults(info: &TypeInfo, object: &mut Value) {
+pub(crate) fn set_defaults(info: &TypeInfo, object: &mut Value) {
     if info.origin != Origin::BuiltIn {
         return;
     }
@@ -30,7 +30,7 @@ pub fn set_defaults(info: &TypeInfo, object: &mut Value) {
 }
 
 /// Drops empty values, fills in the defaults of the schema, and writes scalars in their canonical form.
-pub fn normalize(schema: &Schema, value: &mut Value) {
+pub(crate) fn normalize(schema: &Schema, value: &mut Value) {
     match (&schema.shape, value) {
         (Shape::Object { fields, .. }, Value::Object(object)) => normalize_object(fields, object),
         (Shape::Map { values, .. }, Value::Object(map)) => {

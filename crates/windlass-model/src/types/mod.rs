@@ -1,13 +1,13 @@
 //! Which types the API serves, and what the rules must know about each.
 
 pub mod builtin;
-pub mod columns;
-pub mod defaults;
+pub(crate) mod columns;
+pub(crate) mod defaults;
 pub(crate) mod events;
 mod feature_gates;
 #[cfg(test)]
 pub(crate) mod fixtures;
-pub mod reading;
+pub(crate) mod reading;
 mod resources;
 
 use std::collections::BTreeMap;
@@ -125,7 +125,7 @@ impl TypeInfo {
     }
 
     /// Whether objects are kept in exactly this form.
-    pub fn is_storage_form(&self) -> bool {
+    pub(crate) fn is_storage_form(&self) -> bool {
         self.resource.version == self.storage_version && self.storage_group() == self.resource.group
     }
 }

@@ -57,7 +57,7 @@ pub use kubelet::BEHAVIOUR_ANNOTATION;
 /// The node that [`first_requests`] registers.
 pub const NODE: &str = "windlass";
 /// The default class of claims that [`first_requests`] makes.
-pub const STORAGE_CLASS: &str = "standard";
+pub(crate) const STORAGE_CLASS: &str = "standard";
 
 /// What one of the controllers would do.
 #[derive(Clone, Debug, PartialEq, Eq)]

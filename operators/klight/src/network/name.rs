@@ -1,6 +1,6 @@
 //! The name of a network's object, from the id that pods carry in their label, and back.
 
-use windlass::model::metadata::names::is_dns1123_subdomain;
+use windlass::model::names::is_dns1123_subdomain;
 
 /// Names that begin so spell out an id that cannot be a name itself.
 const SPELT: &str = "x-";

@@ -59,7 +59,7 @@ pub(super) fn known(schema: &Schema) -> Option<&str> {
 }
 
 /// The formats of strings in an `openAPIV3Schema` that are not checked; Kubernetes warns about them.
-pub fn unknown_formats(open_api: &Value) -> Vec<String> {
+pub(crate) fn unknown_formats(open_api: &Value) -> Vec<String> {
     let mut unknown = Vec::new();
     collect_unknown(open_api, &mut unknown);
     unknown

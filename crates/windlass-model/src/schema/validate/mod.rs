@@ -22,7 +22,12 @@ use correlate::Correlated;
 ///
 /// Of a change, an invalid part that has not changed is tolerated. Rules are checked only if the object
 /// is sound otherwise.
-pub fn validate(schema: &Schema, new: &Value, old: Option<&Value>, path: &FieldPath) -> Vec<FieldError> {
+pub(crate) fn validate(
+    schema: &Schema,
+    new: &Value,
+    old: Option<&Value>,
+    path: &FieldPath,
+) -> Vec<FieldError> {
     let checker = Checker::new(path);
     let mut errors = match old {
         None => checker.check_new(schema, new),
@@ -36,7 +41,7 @@ pub fn validate(schema: &Schema, new: &Value, old: Option<&Value>, path: &FieldP
 
 /// Validates a change that went through the status subresource. The shape is checked in status only, lists and
 /// rules in the whole object.
-pub fn validate_status(schema: &Schema, new: &Value, old: &Value) -> Vec<FieldError> {
+pub(crate) fn validate_status(schema: &Schema, new: &Value, old: &Value) -> Vec<FieldError> {
     let root = FieldPath::root();
     let path = root.child("status");
     let mut errors = match (new.get("status"), schema.child("status")) {
