@@ -1,282 +1,221 @@
-//! What the command line asks for.
+//! The command line: every task with its arguments, its help and an example.
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
-/// The text of `--help`.
-pub(crate) const HELP: &str = "\
-The chores of this repository.
-
-Usage: cargo xtask TASK
-
-Tasks:
-  ci                    all checks but the tests: fmt, clippy, layering, doc, links, words, mutants, examples
-  layering              check that the pure crates stay pure and operators stay at the edge
-  words                 check that no retired word is used in code or documents
-  test [--pure]         all tests, doc tests included; --pure: only those of the pure crates
-  types SWAGGER         generate the built-in types from swagger.json in a Kubernetes source tree
-  fuzz [--seconds N] [TARGET [FILE]]
-                        fuzz one target, or each in turn, for N seconds (default: 60);
-                        with FILE, run that one input and stop
-  properties [--cases N] [--seed S] [PACKAGE [NAME]]
-                        run the property tests on N new cases each (10000 by default), drawn by a seed that is printed;
-                        with --seed, draw those of that run again. All other runs draw the same 300 cases
-  differential [--worlds N] [--seed S]
-                        check N random worlds (10,000 by default), from seed S on, with all reductions, with none and
-                        naively: the verdicts must agree
-  mutants [NAME...]     break the checker in each way of crates/windlass-check/mutants, or in these, and demand that
-                        the test which the mutant names fails
-  agreement [--runs N] [--seed S] [--world WORLD]
-                        play N random runs of the checker (50 by default), from seed S on, against real processes: they
-                        must end where the checker says; WORLD is one of the zoo, such as deleted_by_name:broken, or seed:7
-  bench check [--quick] [--runs N] [--threads N] [--only MODEL] [--json]
-                        measure the checker against stateright, model by model; takes minutes unless --quick
-  bench server [--seconds N] [--clients N] [--watchers N] [--objects N] [--quick] [--json]
-                        measure the embedded server against kube-apiserver with etcd; takes minutes unless --quick
-  bench runtime [--parents N] [--clients N] [--rounds N] [--only CONTESTANT] [--only-converge] [--quick] [--json]
-                        measure the runtime against kube::runtime::Controller on kube-apiserver with etcd; takes minutes
-  bench klight [--networks N] [--pods N] [--quick] [--json]
-                        measure how klight joins pods into networks, and what a pod costs with few and many
-  envtest               build kube-apiserver, etcd and kubectl unless they are there, and print where they are
-  python                install the Python clients that tests use unless they are there, and print where they are
-  conformance [--only NAME] [--against model,server,kubernetes] [--list] [--record]
-                        perform the request scripts against each, and say where they differ from Kubernetes
-
-Examples:
+/// The chores of this repository.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+#[command(after_help = "Examples:
   cargo xtask ci && cargo xtask test     what .ci/run does
-  cargo xtask fuzz --seconds 600 model_request
-  cargo xtask fuzz model_request fuzz/artifacts/model_request/crash-0123
-  cargo xtask mutants lag-unbounded restart-newest-view
-  cargo xtask properties --cases 100000 windlass-model unchanged
-";
+  cargo xtask fuzz --help                what a task takes, with an example")]
+pub(crate) struct Arguments {
+    /// What to do; without it, the help is shown.
+    #[command(subcommand)]
+    pub(crate) task: Option<Task>,
+}
 
 /// One task with its arguments.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, PartialEq, Subcommand)]
 pub(crate) enum Task {
-    /// Show the help.
-    Help,
-    /// All checks but the tests.
+    /// Run all checks but the tests: fmt, clippy, layering, doc, links, words, mutants, examples
+    #[command(after_help = "Example: cargo xtask ci")]
     Ci,
-    /// Check what depends on what.
+    /// Check that the pure crates stay pure and operators stay at the edge
+    #[command(after_help = "Example: cargo xtask layering")]
     Layering,
-    /// Check the words.
+    /// Check that no retired word is used in code or documents
+    #[command(after_help = "Example: cargo xtask words")]
     Words,
-    /// Run the tests.
+    /// Run all tests, doc tests and conformance scripts included
+    #[command(after_help = "Example: cargo xtask test --pure")]
     Test {
-        /// Only those of the pure crates.
+        /// Only the tests of the pure crates
+        #[arg(long)]
         pure: bool,
     },
-    /// Generate the built-in types.
+    /// Generate the built-in types from swagger.json in a Kubernetes source tree
+    #[command(after_help = "Example: cargo xtask types kubernetes/api/openapi-spec/swagger.json")]
     Types {
-        /// The OpenAPI file.
+        /// The OpenAPI v2 file
         swagger: PathBuf,
     },
-    /// Run fuzz targets.
+    /// Fuzz one target, or each in turn
+    #[command(after_help = "Examples:
+  cargo xtask fuzz --seconds 600 model_request
+  cargo xtask fuzz model_request fuzz/artifacts/model_request/crash-0123")]
     Fuzz(FuzzPlan),
-    /// Run property tests on new cases.
+    /// Run the property tests on new cases, drawn by a seed that is printed
+    #[command(after_help = "All other runs draw the same 300 cases.\n
+Example: cargo xtask properties --cases 100000 windlass-model unchanged")]
     Properties(PropertiesPlan),
-    /// Compare the checker with a naive one.
+    /// Check random worlds with all reductions, with none and naively: the verdicts must agree
+    #[command(after_help = "Example: cargo xtask differential --worlds 100 --seed 7")]
     Differential {
-        /// How many worlds.
+        /// How many worlds to check
+        #[arg(long, value_name = "N", default_value_t = 10_000)]
         worlds: u64,
-        /// The seed of the first.
+        /// The seed of the first world
+        #[arg(long, value_name = "S", default_value_t = 1)]
         seed: u64,
     },
-    /// Break the checker, and see that a test fails.
+    /// Break the checker in each way of crates/windlass-check/mutants, and demand that a test fails
+    #[command(after_help = "Example: cargo xtask mutants lag-unbounded restart-newest-view")]
     Mutants {
-        /// The only mutants; all if there are none.
+        /// The only mutants to try [default: all]
+        #[arg(value_name = "NAME")]
         names: Vec<String>,
     },
-    /// Compare the checker with real processes.
+    /// Play random runs of the checker against real processes: they must end where the checker says
+    #[command(after_help = "Example: cargo xtask agreement --world deleted_by_name:broken --runs 1")]
     Agreement(AgreementPlan),
-    /// Compare with others.
+    /// Measure against others; takes minutes unless --quick
+    #[command(after_help = "Options of each comparison:
+  check    [--quick] [--runs N] [--threads N] [--only MODEL] [--json]
+  server   [--seconds N] [--clients N] [--watchers N] [--objects N] [--quick] [--json]
+  runtime  [--parents N] [--clients N] [--rounds N] [--only CONTESTANT] [--only-converge] [--quick] [--json]
+  klight   [--networks N] [--pods N] [--quick] [--json]\n
+Example: cargo xtask bench check --quick --json")]
     Bench(BenchPlan),
-    /// Provide a real API server.
+    /// Build kube-apiserver, etcd and kubectl unless they are there, and print where they are
+    #[command(after_help = "Example: cargo xtask envtest")]
     Envtest,
-    /// Provide Python clients.
+    /// Install the Python clients that tests use unless they are there, and print where they are
+    #[command(after_help = "Example: cargo xtask python")]
     Python,
-    /// Compare with a real API server.
-    Conformance {
-        /// Arguments of the runner.
-        arguments: Vec<String>,
-    },
+    /// Perform the request scripts against model, server and Kubernetes, and say where they differ
+    #[command(after_help = "Examples:
+  cargo xtask conformance --only apply/ --against model,kubernetes
+  cargo xtask conformance --record --only apply/")]
+    Conformance(ConformancePlan),
 }
 
 /// What to fuzz, and for how long.
-#[derive(Debug, PartialEq)]
+#[derive(Args, Debug, PartialEq)]
 pub(crate) struct FuzzPlan {
-    /// How long each target runs.
+    /// How long each target runs
+    #[arg(long, value_name = "N", default_value_t = 60)]
     pub(crate) seconds: u64,
-    /// The only target; `None` for all.
+    /// The only target: a file of fuzz/targets without its extension [default: all]
     pub(crate) target: Option<String>,
-    /// The only input to run.
+    /// Run this one input and stop
+    #[arg(value_name = "FILE")]
     pub(crate) input: Option<PathBuf>,
 }
 
 /// Which property tests to run, and on what.
-#[derive(Debug, PartialEq)]
+#[derive(Args, Debug, PartialEq)]
 pub(crate) struct PropertiesPlan {
-    /// The number of cases of each test, or what stands for it in tests whose cases are quicker or slower.
+    /// The number of cases of each test, or what stands for it in tests whose cases are quicker or slower
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
     pub(crate) cases: u32,
-    /// What the cases are drawn by; `None` for a new one.
+    /// Draw the cases of the run that printed this seed [default: a new one]
+    #[arg(long, value_name = "S")]
     pub(crate) seed: Option<u64>,
-    /// The only package; `None` for all.
+    /// The only package [default: all that have property tests]
     pub(crate) package: Option<String>,
-    /// A part of the names of the tests.
+    /// A part of the names of the tests
     pub(crate) name: Option<String>,
 }
 
 /// Which runs to play.
-#[derive(Debug, PartialEq)]
+#[derive(Args, Debug, PartialEq)]
 pub(crate) struct AgreementPlan {
-    /// How many.
+    /// How many runs to play
+    #[arg(long, value_name = "N", default_value_t = 50)]
     pub(crate) runs: u64,
-    /// The seed of the first.
+    /// The seed of the first run
+    #[arg(long, value_name = "S", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// The only world; `None` for that of each seed.
+    /// The only world: one of the zoo, such as deleted_by_name:broken, or seed:7 [default: that of each seed]
+    #[arg(long)]
     pub(crate) world: Option<String>,
 }
 
 /// What to compare, and how.
-#[derive(Debug, PartialEq)]
+#[derive(Args, Debug, PartialEq)]
 pub(crate) struct BenchPlan {
-    /// The program in `bench/`.
-    pub(crate) name: String,
-    /// Arguments of the program.
+    /// What to compare
+    pub(crate) comparison: Comparison,
+    /// Options of the comparison, see below
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
     pub(crate) arguments: Vec<String>,
 }
 
-/// Reads the arguments after `cargo xtask`.
-pub(crate) fn parse(arguments: &[String]) -> Result<Task> {
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    if arguments.iter().any(|argument| matches!(*argument, "--help" | "-h")) {
-        return Ok(Task::Help);
-    }
-    match arguments.as_slice() {
-        [] | ["help"] => Ok(Task::Help),
-        ["ci"] => Ok(Task::Ci),
-        ["layering"] => Ok(Task::Layering),
-        ["words"] => Ok(Task::Words),
-        ["envtest"] => Ok(Task::Envtest),
-        ["python"] => Ok(Task::Python),
-        ["conformance", rest @ ..] => {
-            Ok(Task::Conformance { arguments: rest.iter().map(|argument| (*argument).to_owned()).collect() })
+/// A program in `bench/`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Comparison {
+    /// The checker with stateright, model by model
+    Check,
+    /// The embedded server with kube-apiserver and etcd
+    Server,
+    /// The runtime with kube::runtime::Controller, on kube-apiserver and etcd
+    Runtime,
+    /// How klight joins pods into networks, and what a pod costs with few and many
+    Klight,
+}
+
+impl Comparison {
+    /// The name of the program.
+    pub(crate) fn program(self) -> &'static str {
+        match self {
+            Comparison::Check => "check",
+            Comparison::Server => "server",
+            Comparison::Runtime => "runtime",
+            Comparison::Klight => "klight",
         }
-        ["test"] => Ok(Task::Test { pure: false }),
-        ["test", "--pure"] => Ok(Task::Test { pure: true }),
-        ["types", swagger] if !swagger.starts_with('-') => Ok(Task::Types { swagger: swagger.into() }),
-        ["types", ..] => {
-            bail!("`types` takes one file: cargo xtask types path/to/api/openapi-spec/swagger.json")
-        }
-        ["fuzz", rest @ ..] => parse_fuzz(rest),
-        ["properties", rest @ ..] => parse_properties(rest),
-        ["differential", rest @ ..] => parse_differential(rest),
-        ["mutants", names @ ..] => match names.iter().find(|name| name.starts_with('-')) {
-            Some(option) => bail!("`mutants` has no option `{option}`; see cargo xtask --help"),
-            None => Ok(Task::Mutants { names: names.iter().map(|name| (*name).to_owned()).collect() }),
-        },
-        ["agreement", rest @ ..] => parse_agreement(rest),
-        ["bench", name, rest @ ..] if !name.starts_with('-') => {
-            let arguments = rest.iter().map(|argument| (*argument).to_owned()).collect();
-            Ok(Task::Bench(BenchPlan { name: (*name).to_owned(), arguments }))
-        }
-        ["bench", ..] => {
-            bail!("`bench` takes what to compare: cargo xtask bench check, server, runtime or klight")
-        }
-        [task @ ("ci" | "layering" | "words" | "test" | "envtest" | "python"), rest @ ..] => {
-            bail!("`{task}` does not take `{}`; see cargo xtask --help", rest.join(" "))
-        }
-        [task, ..] => bail!("there is no task `{task}`; see cargo xtask --help"),
     }
 }
 
-fn parse_differential(mut arguments: &[&str]) -> Result<Task> {
-    let (mut worlds, mut seed) = (10_000, 1);
-    while let [option, rest @ ..] = arguments {
-        let target = match *option {
-            "--worlds" => &mut worlds,
-            "--seed" => &mut seed,
-            other => bail!("`differential` has no option `{other}`; see cargo xtask --help"),
-        };
-        let (number, rest) = rest.split_first().with_context(|| format!("`{option}` takes a number"))?;
-        *target = number.parse().with_context(|| format!("`{number}` is not a number"))?;
-        arguments = rest;
-    }
-    Ok(Task::Differential { worlds, seed })
+/// Which scripts to perform, and against what.
+#[derive(Args, Debug, Default, PartialEq)]
+pub(crate) struct ConformancePlan {
+    /// Only scripts with this in their name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) only: Option<String>,
+    /// Only these targets [default: all, but kubernetes only where `cargo xtask envtest` has built it]
+    #[arg(long, value_delimiter = ',', value_name = "TARGETS")]
+    pub(crate) against: Vec<Target>,
+    /// List the scripts and stop
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Keep the answers of the real kube-apiserver as those to compare with
+    #[arg(long)]
+    pub(crate) record: bool,
 }
 
-fn parse_agreement(mut arguments: &[&str]) -> Result<Task> {
-    let mut plan = AgreementPlan { runs: 50, seed: 1, world: None };
-    while let [option, rest @ ..] = arguments {
-        if !matches!(*option, "--runs" | "--seed" | "--world") {
-            bail!("`agreement` has no option `{option}`; see cargo xtask --help");
-        }
-        let (value, rest) = rest.split_first().with_context(|| format!("`{option}` takes a value"))?;
-        let number = || value.parse().with_context(|| format!("`{value}` is not a number"));
-        match *option {
-            "--runs" => plan.runs = number()?,
-            "--seed" => plan.seed = number()?,
-            _ => plan.world = Some((*value).to_owned()),
-        }
-        arguments = rest;
-    }
-    Ok(Task::Agreement(plan))
+/// What scripts are performed against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Target {
+    /// The model of the API
+    Model,
+    /// The embedded server
+    Server,
+    /// A real kube-apiserver
+    Kubernetes,
 }
 
-fn parse_fuzz(mut arguments: &[&str]) -> Result<Task> {
-    let mut plan = FuzzPlan { seconds: 60, target: None, input: None };
-    while let [first, rest @ ..] = arguments {
-        arguments = rest;
-        if *first == "--seconds" {
-            let (number, rest) = rest.split_first().context("`--seconds` takes a number")?;
-            plan.seconds =
-                number.parse().with_context(|| format!("`{number}` is not a number of seconds"))?;
-            arguments = rest;
-        } else if first.starts_with('-') {
-            bail!("`fuzz` has no option `{first}`; see cargo xtask --help");
-        } else if plan.target.is_none() {
-            plan.target = Some((*first).to_owned());
-        } else if plan.input.is_none() {
-            plan.input = Some(first.into());
-        } else {
-            bail!("`fuzz` takes one target and one file; `{first}` is too much");
+impl Target {
+    /// Its name in arguments.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Target::Model => "model",
+            Target::Server => "server",
+            Target::Kubernetes => "kubernetes",
         }
     }
-    Ok(Task::Fuzz(plan))
-}
-
-fn parse_properties(mut arguments: &[&str]) -> Result<Task> {
-    let mut plan = PropertiesPlan { cases: 10_000, seed: None, package: None, name: None };
-    while let [first, rest @ ..] = arguments {
-        arguments = rest;
-        if matches!(*first, "--cases" | "--seed") {
-            let (number, rest) = rest.split_first().with_context(|| format!("`{first}` takes a number"))?;
-            let not_a_number = || format!("`{number}` is not a number for `{first}`");
-            match *first {
-                "--cases" => plan.cases = number.parse().with_context(not_a_number)?,
-                _ => plan.seed = Some(number.parse().with_context(not_a_number)?),
-            }
-            arguments = rest;
-        } else if first.starts_with('-') {
-            bail!("`properties` has no option `{first}`; see cargo xtask --help");
-        } else if plan.package.is_none() {
-            plan.package = Some((*first).to_owned());
-        } else if plan.name.is_none() {
-            plan.name = Some((*first).to_owned());
-        } else {
-            bail!("`properties` takes one package and one name; `{first}` is too much");
-        }
-    }
-    Ok(Task::Properties(plan))
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
 
-    fn parse_line(line: &str) -> Result<Task> {
-        parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    fn parse_line(line: &str) -> Result<Option<Task>, clap::Error> {
+        let words = std::iter::once("cargo xtask").chain(line.split_whitespace());
+        Arguments::try_parse_from(words).map(|arguments| arguments.task)
     }
 
     #[test]
@@ -294,19 +233,26 @@ mod tests {
         };
         let bench = |arguments: &[&str]| {
             let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
-            Task::Bench(BenchPlan { name: "check".to_owned(), arguments })
+            Task::Bench(BenchPlan { comparison: Comparison::Check, arguments })
         };
         let agreement = |runs, seed, world: Option<&str>| {
             Task::Agreement(AgreementPlan { runs, seed, world: world.map(str::to_owned) })
         };
+        let conformance = |only: Option<&str>, against: &[Target], list| {
+            let (only, against) = (only.map(str::to_owned), against.to_vec());
+            Task::Conformance(ConformancePlan { only, against, list, record: false })
+        };
         for (line, expected) in [
-            ("", Task::Help),
-            ("fuzz --help", Task::Help),
             ("ci", Task::Ci),
             ("layering", Task::Layering),
             ("words", Task::Words),
             ("envtest", Task::Envtest),
-            ("conformance --list", Task::Conformance { arguments: vec!["--list".to_owned()] }),
+            ("python", Task::Python),
+            ("conformance --list", conformance(None, &[], true)),
+            (
+                "conformance --only a --against=model,server",
+                conformance(Some("a"), &[Target::Model, Target::Server], false),
+            ),
             ("test", Task::Test { pure: false }),
             ("test --pure", Task::Test { pure: true }),
             ("mutants", Task::Mutants { names: Vec::new() }),
@@ -324,39 +270,79 @@ mod tests {
             ("bench check", bench(&[])),
             ("bench check --runs 5 --json", bench(&["--runs", "5", "--json"])),
         ] {
-            assert_eq!(parse_line(line).unwrap(), expected, "{line}");
+            assert_eq!(parse_line(line).unwrap(), Some(expected), "{line}");
         }
+        assert_eq!(parse_line("").unwrap(), None);
     }
 
     #[test]
     fn mistakes_are_explained() {
         for (line, expected) in [
-            ("build", "no task `build`"),
-            ("ci --fast", "`ci` does not take `--fast`"),
-            ("test --pur", "`test` does not take `--pur`"),
-            ("envtest now", "`envtest` does not take `now`"),
-            ("types", "takes one file"),
-            ("types a b", "takes one file"),
-            ("fuzz --seconds", "takes a number"),
-            ("fuzz --seconds x", "not a number"),
-            ("fuzz --jobs 3", "no option `--jobs`"),
-            ("fuzz a b c", "`c` is too much"),
-            ("properties --cases", "`--cases` takes a number"),
-            ("properties --seed -1", "`-1` is not a number for `--seed`"),
-            ("properties --size 3", "no option `--size`"),
-            ("properties a b c", "`c` is too much"),
-            ("mutants --all", "no option `--all`"),
-            ("differential --seed", "`--seed` takes a number"),
-            ("differential --worlds x", "`x` is not a number"),
-            ("differential 5", "no option `5`"),
-            ("agreement --world", "`--world` takes a value"),
-            ("agreement --runs x", "`x` is not a number"),
-            ("agreement 5", "no option `5`"),
-            ("bench", "takes what to compare"),
-            ("bench --quick", "takes what to compare"),
+            ("build", "unrecognized subcommand 'build'"),
+            ("ci --fast", "unexpected argument '--fast'"),
+            ("test --pur", "unexpected argument '--pur'"),
+            ("envtest now", "unexpected argument 'now'"),
+            ("types", "<SWAGGER>"),
+            ("types a b", "unexpected argument 'b'"),
+            ("fuzz --seconds", "a value is required for '--seconds <N>'"),
+            ("fuzz --seconds x", "invalid value 'x' for '--seconds <N>'"),
+            ("fuzz --jobs 3", "unexpected argument '--jobs'"),
+            ("fuzz a b c", "unexpected argument 'c'"),
+            ("properties --cases", "a value is required for '--cases <N>'"),
+            ("properties --seed -1", "unexpected argument '-1'"),
+            ("properties --seed=-1", "invalid value '-1' for '--seed <S>'"),
+            ("properties --size 3", "unexpected argument '--size'"),
+            ("properties a b c", "unexpected argument 'c'"),
+            ("mutants --all", "unexpected argument '--all'"),
+            ("differential --seed", "a value is required for '--seed <S>'"),
+            ("differential --worlds x", "invalid value 'x' for '--worlds <N>'"),
+            ("differential 5", "unexpected argument '5'"),
+            ("agreement --world", "a value is required for '--world <WORLD>'"),
+            ("agreement --runs x", "invalid value 'x' for '--runs <N>'"),
+            ("agreement 5", "unexpected argument '5'"),
+            ("bench", "<COMPARISON>"),
+            ("bench --quick", "unexpected argument '--quick'"),
+            ("bench nothing", "possible values: check, server, runtime, klight"),
+            ("conformance --against all", "possible values: model, server, kubernetes"),
         ] {
-            let message = format!("{:#}", parse_line(line).unwrap_err());
+            let message = parse_line(line).unwrap_err().to_string();
             assert!(message.contains(expected), "{line}: {message}");
+        }
+    }
+
+    #[test]
+    fn every_task_has_a_sentence_and_examples_that_parse() {
+        Arguments::command().debug_assert();
+        for task in Arguments::command().get_subcommands() {
+            let name = task.get_name();
+            assert!(task.get_about().is_some(), "{name} has no sentence");
+            let after = task.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let examples: Vec<&str> = after.split("cargo xtask ").skip(1).collect();
+            assert!(!examples.is_empty(), "{name} has no example");
+            for example in examples {
+                let line = example.lines().next().unwrap_or_default();
+                assert!(line.starts_with(name), "{name} has the example of another: {line}");
+                parse_line(line).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn help_is_that_of_the_task() {
+        let help = parse_line("fuzz --help").unwrap_err();
+        assert_eq!(help.kind(), clap::error::ErrorKind::DisplayHelp);
+        assert!(help.to_string().contains("Usage: cargo xtask fuzz [OPTIONS] [TARGET] [FILE]"), "{help}");
+    }
+
+    #[test]
+    fn programs_and_targets_have_the_names_of_their_arguments() {
+        for comparison in Comparison::value_variants() {
+            let name = comparison.to_possible_value().unwrap().get_name().to_owned();
+            assert_eq!(comparison.program(), name);
+        }
+        for target in Target::value_variants() {
+            let name = target.to_possible_value().unwrap().get_name().to_owned();
+            assert_eq!(target.name(), name);
         }
     }
 }

@@ -27,15 +27,16 @@ mod workspace;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use arguments::Task;
+use clap::{CommandFactory, Parser};
+
+use arguments::{Arguments, Task};
 
 /// Where `cargo xtask types` writes to.
 const TYPES: &str = "crates/windlass-model/src/schema/builtin/builtin.types";
 const MESSAGES: &str = "crates/windlass-model/src/protobuf/builtin.protobuf";
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match arguments::parse(&arguments).and_then(run) {
+    match run(Arguments::parse().task) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("xtask: {error:#}");
@@ -44,10 +45,10 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(task: Task) -> anyhow::Result<()> {
+fn run(task: Option<Task>) -> anyhow::Result<()> {
     let root = root();
+    let Some(task) = task else { return Ok(Arguments::command().print_help()?) };
     match task {
-        Task::Help => print!("{}", arguments::HELP),
         Task::Ci => ci::run(&root)?,
         Task::Layering => layering::run(&root)?,
         Task::Words => words::run(&root)?,
@@ -62,7 +63,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Mutants { names } => mutants::run(&root, &names)?,
         Task::Agreement(plan) => agreement::run(&root, &plan)?,
         Task::Bench(plan) => bench::run(&root, &plan)?,
-        Task::Conformance { arguments } => conformance::run(&root, &arguments)?,
+        Task::Conformance(plan) => conformance::run(&root, &plan)?,
         Task::Envtest => envtest::run(&root)?,
         Task::Python => python_packages::run(&root)?,
     }

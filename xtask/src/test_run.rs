@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
+use crate::arguments::ConformancePlan;
 use crate::conformance;
 use crate::envtest;
 use crate::helm;
@@ -61,7 +62,7 @@ pub(crate) fn run(root: &Path, pure: bool) -> Result<()> {
     for command in &mut commands {
         good &= run_and_count(command, &mut summary)?;
     }
-    if !pure && let Err(error) = conformance::run(root, &[]) {
+    if !pure && let Err(error) = conformance::run(root, &ConformancePlan::default()) {
         eprintln!("xtask test: {error:#}");
         good = false;
     }
