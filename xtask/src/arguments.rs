@@ -25,6 +25,9 @@ pub(crate) enum Task {
     /// Check that the pure crates stay pure and operators stay at the edge
     #[command(after_help = "Example: cargo xtask layering")]
     Layering,
+    /// Check that the links in all documents lead to files and headings
+    #[command(after_help = "Example: cargo xtask links")]
+    Links,
     /// Check that no retired word is used in code or documents
     #[command(after_help = "Example: cargo xtask words")]
     Words,
@@ -245,6 +248,7 @@ mod tests {
         for (line, expected) in [
             ("ci", Task::Ci),
             ("layering", Task::Layering),
+            ("links", Task::Links),
             ("words", Task::Words),
             ("envtest", Task::Envtest),
             ("python", Task::Python),

@@ -51,6 +51,7 @@ fn run(task: Option<Task>) -> anyhow::Result<()> {
     match task {
         Task::Ci => ci::run(&root)?,
         Task::Layering => layering::run(&root)?,
+        Task::Links => links::run(&root)?,
         Task::Words => words::run(&root)?,
         Task::Test { pure } => test_run::run(&root, pure)?,
         Task::Types { swagger } => {

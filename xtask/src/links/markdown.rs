@@ -1,13 +1,16 @@
-//! As much of Markdown as links need: headings, links, and what is code and so neither.
+//! The links of a Markdown document, and the anchors that others can link to.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 
 /// The links of a document, and what others can link to in it.
 #[derive(Debug, Default)]
 pub(super) struct Document {
-    /// The names of its headings, as GitHub makes them.
+    /// The names of its headings, as GitHub makes them, and of its HTML elements.
     pub(super) anchors: BTreeSet<String>,
-    /// In the order in which they appear.
+    /// Sorted by line.
     pub(super) links: Vec<Link>,
 }
 
@@ -22,140 +25,99 @@ pub(super) struct Link {
 impl Document {
     /// Reads a document.
     pub(super) fn parse(text: &str) -> Self {
-        let mut document = Document::default();
-        let mut headings: BTreeMap<String, usize> = BTreeMap::new();
-        let mut fence: Option<&str> = None;
-        for (line, number) in text.lines().zip(1..) {
-            let trimmed = line.trim_start();
-            match (fence, fence_of(trimmed)) {
-                (None, Some(opened)) => fence = Some(opened),
-                (Some(open), Some(closing)) if closing.starts_with(open) => fence = None,
-                (Some(_), _) => {}
-                (None, None) => {
-                    if let Some(heading) = heading_of(trimmed) {
-                        document.anchors.insert(anchor(heading, &mut headings));
-                    }
-                    document.read_line(line, number);
-                }
-            }
+        let extensions = Options::ENABLE_TABLES
+            | Options::ENABLE_FOOTNOTES
+            | Options::ENABLE_STRIKETHROUGH
+            | Options::ENABLE_TASKLISTS
+            | Options::ENABLE_GFM;
+        let parser = Parser::new_ext(text, extensions);
+        let mut reader = Reader { text, ..Reader::default() };
+        for (_, definition) in parser.reference_definitions().iter() {
+            reader.add(&definition.dest, &definition.span, false);
         }
+        for (event, range) in parser.into_offset_iter() {
+            reader.read(event, &range);
+        }
+        let mut document = reader.document;
+        document.links.sort_by_key(|link| (link.line, link.is_code));
         document
     }
+}
 
-    fn read_line(&mut self, line: &str, number: usize) {
-        let mut add = |target: &str, is_code| {
-            self.links.push(Link { line: number, target: target.to_owned(), is_code });
-        };
-        let (text, codes) = split_code(line);
-        if let Some(target) = definition_of(&text) {
-            add(target, false);
-        }
-        for (position, _) in text.match_indices("](") {
-            let rest = text.get(position + 2..).unwrap_or_default();
-            if let Some(target) = target_of(rest) {
-                add(target, false);
+/// Collects what a document has, event by event.
+#[derive(Default)]
+struct Reader<'a> {
+    text: &'a str,
+    document: Document,
+    /// The targets of the links and images that are open, the innermost last; empty where a definition has the target.
+    open: Vec<String>,
+    /// The text so far of the heading that is open.
+    heading: Option<String>,
+    /// How often each name of a heading has occurred.
+    names: BTreeMap<String, usize>,
+}
+
+impl Reader<'_> {
+    fn read(&mut self, event: Event<'_>, range: &Range<usize>) {
+        match event {
+            Event::Start(Tag::Link { link_type, dest_url, .. } | Tag::Image { link_type, dest_url, .. }) => {
+                let is_inline = link_type == LinkType::Inline;
+                self.open.push(if is_inline { dest_url.into_string() } else { String::new() });
             }
-        }
-        for code in codes {
-            add(&code, true);
-        }
-        for attribute in ["id=\"", "name=\""] {
-            for (position, _) in text.match_indices(attribute) {
-                let value = text.get(position + attribute.len()..).and_then(|rest| rest.split('"').next());
-                self.anchors.extend(value.map(str::to_owned));
+            Event::End(TagEnd::Link | TagEnd::Image) => {
+                if let Some(target) = self.open.pop() {
+                    self.add(&target, range, false);
+                }
             }
+            Event::Start(Tag::Heading { .. }) => self.heading = Some(String::new()),
+            Event::End(TagEnd::Heading(_)) => {
+                if let Some(heading) = self.heading.take() {
+                    let anchor = anchor(&heading, &mut self.names);
+                    self.document.anchors.insert(anchor);
+                }
+            }
+            Event::Code(code) => {
+                self.add(code.trim(), range, true);
+                self.heading_text(&code);
+            }
+            Event::Text(text) => self.heading_text(&text),
+            Event::Html(html) | Event::InlineHtml(html) => self.document.anchors.extend(html_anchors(&html)),
+            _ => {}
         }
     }
-}
 
-/// The run of backticks or tildes that opens or closes a block of code.
-fn fence_of(line: &str) -> Option<&str> {
-    let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
-    let length = line.len() - line.trim_start_matches(mark).len();
-    (length >= 3).then(|| line.get(..length)).flatten()
-}
+    fn add(&mut self, target: &str, range: &Range<usize>, is_code: bool) {
+        if !target.is_empty() {
+            let before = self.text.get(..range.start).unwrap_or_default();
+            let line = before.matches('\n').count() + 1;
+            self.document.links.push(Link { line, target: target.to_owned(), is_code });
+        }
+    }
 
-fn heading_of(line: &str) -> Option<&str> {
-    let text = line.trim_start_matches('#');
-    let level = line.len() - text.len();
-    ((1..=6).contains(&level) && text.starts_with(' ')).then(|| text.trim().trim_end_matches('#').trim_end())
+    fn heading_text(&mut self, text: &str) {
+        if let Some(heading) = &mut self.heading {
+            heading.push_str(text);
+        }
+    }
 }
 
 /// GitHub's name for a heading; the second of the same name gets `-1`, and so on.
-fn anchor(heading: &str, headings: &mut BTreeMap<String, usize>) -> String {
-    let kept = without_targets(heading).to_lowercase();
-    let name: String = kept
+fn anchor(heading: &str, names: &mut BTreeMap<String, usize>) -> String {
+    let name: String = heading
+        .to_lowercase()
         .chars()
         .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'))
         .map(|c| if c == ' ' { '-' } else { c })
         .collect();
-    let earlier = headings.entry(name.clone()).or_default();
+    let earlier = names.entry(name.clone()).or_default();
     *earlier += 1;
     if *earlier == 1 { name } else { format!("{name}-{}", *earlier - 1) }
 }
 
-/// A heading's text with each `[text](target)` as `[text]`.
-fn without_targets(heading: &str) -> String {
-    let mut parts = heading.split("](");
-    let mut kept = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        kept.push_str(part.split_once(')').map_or("", |(_, after)| after));
-    }
-    kept
-}
-
-/// A line without its inline code, and the code.
-fn split_code(line: &str) -> (String, Vec<String>) {
-    let mut text = String::new();
-    let mut codes = Vec::new();
-    let mut rest = line;
-    while let Some((before, after)) = rest.split_once('`') {
-        text.push_str(before);
-        let inner = after.trim_start_matches('`');
-        let ticks = "`".repeat(after.len() - inner.len() + 1);
-        match inner.split_once(&ticks) {
-            Some((code, tail)) => {
-                codes.push(code.trim().to_owned());
-                // A space in its place, so that a link around code stays one.
-                text.push(' ');
-                rest = tail;
-            }
-            None => {
-                text.push_str(&ticks);
-                rest = inner;
-            }
-        }
-    }
-    text.push_str(rest);
-    (text, codes)
-}
-
-/// The target of `[name]: target`.
-fn definition_of(line: &str) -> Option<&str> {
-    let (name, target) = line.trim_start().strip_prefix('[')?.split_once("]:")?;
-    (!name.is_empty() && !name.contains(']') && !name.starts_with('^'))
-        .then(|| target_of(target.trim_start()))
-        .flatten()
-}
-
-/// The target at the start of what follows `](` or `]:`.
-fn target_of(rest: &str) -> Option<&str> {
-    let target = match rest.strip_prefix('<') {
-        Some(bracketed) => bracketed.split('>').next(),
-        None => {
-            let end = rest.char_indices().scan(0i32, |depth, (position, c)| {
-                *depth += match c {
-                    '(' => 1,
-                    ')' => -1,
-                    _ => 0,
-                };
-                Some((position, *depth < 0 || c.is_whitespace()))
-            });
-            let end = end.filter(|(_, stops)| *stops).map(|(position, _)| position).next();
-            rest.get(..end.unwrap_or(rest.len()))
-        }
-    };
-    target.filter(|target| !target.is_empty())
+/// The values of `id` and `name` in HTML.
+fn html_anchors(html: &str) -> Vec<String> {
+    let values = |attribute| html.split(attribute).skip(1).filter_map(|rest| rest.split('"').next());
+    ["id=\"", "name=\""].into_iter().flat_map(values).map(str::to_owned).collect()
 }
 
 #[cfg(test)]
@@ -186,6 +148,9 @@ mod tests {
             ("```sh\n[a](b.md)\n```\n[c](d.md)", &["d.md"]),
             ("~~~~\n~~~\n[a](b.md)\n~~~~\n[c](d.md)", &["d.md"]),
             ("- [ ] a task [a]()", &[]),
+            ("A list:\n\n    [code](b.md)\n", &[]),
+            ("[a][r] and [r]\n\n[r]: b.md", &["b.md"]),
+            ("<!-- [a](b.md) --> \\[a](c.md)", &[]),
         ] {
             assert_eq!(targets(text), expected, "{text}");
         }
