@@ -53,12 +53,12 @@ mod tests {
 
     #[test]
     fn bodies_are_whole() {
-        for which in 0..KINDS.len() {
-            let body = body(&[which as u8]).unwrap();
+        for (which, (api_version, kind)) in (0..).zip(&KINDS) {
+            let body = body(&[which]).unwrap();
             let object = decode(&body).unwrap();
             assert_eq!(
                 (object["apiVersion"].as_str(), object["kind"].as_str()),
-                (Some(KINDS[which].0), Some(KINDS[which].1))
+                (Some(*api_version), Some(*kind))
             );
         }
         let long = [vec![0], b"\x12\x82\x02\x0a\x01a\x12\xfc\x01".to_vec(), vec![b'x'; 252]].concat();

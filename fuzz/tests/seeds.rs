@@ -6,10 +6,10 @@ use std::path::Path;
 fn run_all(target: &str, run: fn(&[u8])) {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds").join(target);
     let mut count = 0;
-    for entry in fs::read_dir(&directory).unwrap() {
-        let path = entry.unwrap().path();
+    for entry in fs::read_dir(&directory).expect("the folder of the target") {
+        let path = entry.expect("an entry").path();
         println!("{}", path.display());
-        run(&fs::read(&path).unwrap());
+        run(&fs::read(&path).expect("a readable seed"));
         count += 1;
     }
     assert!(count > 0, "no seeds in {}", directory.display());

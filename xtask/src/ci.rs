@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 
 use crate::process::{cargo, run as execute};
-use crate::{examples, layering, links, mutants, words};
+use crate::{examples, layering, links, mutants, words, workspace};
 
 /// One check.
 struct Step {
@@ -58,7 +58,20 @@ fn fmt(root: &Path) -> Result<()> {
 }
 
 fn clippy(root: &Path) -> Result<()> {
-    execute(cargo(root).args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+    execute(cargo(root).args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
+    // In the same folder, most of what the other two workspaces depend on is checked already.
+    let target = workspace::target_directory(root)?;
+    for folder in ["fuzz", "bench"] {
+        execute(
+            cargo(&root.join(folder))
+                .args(["clippy", "--workspace", "--all-targets", "--all-features", "--target-dir"])
+                .arg(&target)
+                .args(["--", "-D", "warnings"])
+                // Clippy links nothing, so that libFuzzer need not be compiled, and no C++ compiler be there.
+                .env("CUSTOM_LIBFUZZER_PATH", target.join("none/libfuzzer.a")),
+        )?;
+    }
+    Ok(())
 }
 
 fn doc(root: &Path) -> Result<()> {

@@ -54,7 +54,8 @@ pub(crate) fn run(root: &Path, pure: bool) -> Result<()> {
     let mut commands = vec![tests];
     if !pure {
         let mut seeds = cargo(&root.join("fuzz"));
-        seeds.args(["test", "--no-fail-fast"]);
+        // In the same folder, most of what they depend on is built already.
+        seeds.args(["test", "--no-fail-fast", "--target-dir"]).arg(workspace::target_directory(root)?);
         commands.push(seeds);
     }
     let mut summary = Summary::default();
