@@ -10,13 +10,13 @@ mod controller_context;
 mod driver;
 mod enqueuer;
 mod handle;
-#[cfg(test)]
-mod interned_states;
 mod manager;
 pub mod manifests;
 pub mod operations;
 mod ownership;
 mod plan;
+#[cfg(test)]
+mod protocol_model;
 pub mod queue;
 mod recorder;
 mod running;

@@ -1,10 +1,9 @@
 //! Every interleaving of triggers, workers and the clock, for two objects, by the checker's own engine.
 
-use windlass_check::TraceStep;
-use windlass_check::engine::{self, Model, Options, Property, explore};
+use windlass_check::engine::{self, Property};
 
 use super::*;
-use crate::interned_states::InternedStates;
+use crate::protocol_model::{Numbered, Protocol, ProtocolModel, explore};
 use crate::queue::Backoff;
 
 const OBJECTS: [&str; 2] = ["a", "b"];
@@ -13,7 +12,6 @@ const OBJECTS: [&str; 2] = ["a", "b"];
 #[derive(Clone)]
 struct Workers {
     start: Instant,
-    states: InternedStates<State>,
 }
 
 #[derive(Clone, Debug)]
@@ -29,12 +27,6 @@ struct State {
     owed: [bool; 2],
     /// For each object, whether the run that is active began for a trigger.
     began_owed: [bool; 2],
-}
-
-impl PartialEq for State {
-    fn eq(&self, other: &Self) -> bool {
-        format!("{self:?}") == format!("{other:?}")
-    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -73,25 +65,13 @@ impl Workers {
     }
 }
 
-impl Model for Workers {
+impl Protocol for Workers {
     type State = State;
     type Action = Action;
 
-    fn width(&self) -> usize {
-        1
-    }
-
-    fn encode(&mut self, state: &State, words: &mut [u32]) {
-        words[0] = self.states.number(state);
-    }
-
-    fn decode(&mut self, words: &[u32]) -> State {
-        self.states.state(words[0])
-    }
-
-    fn initial(&mut self) -> Vec<State> {
+    fn initial(&self) -> State {
         let backoff = Backoff { first: Duration::from_secs(1), most: Duration::from_secs(1) };
-        vec![State {
+        State {
             queue: Queue::new(QueueSettings { backoff, ..QueueSettings::default() }),
             now: self.start,
             triggers_left: 4,
@@ -99,10 +79,10 @@ impl Model for Workers {
             active: [false; 2],
             owed: [false; 2],
             began_owed: [false; 2],
-        }]
+        }
     }
 
-    fn actions(&mut self, state: &State, actions: &mut Vec<Action>) {
+    fn actions(&self, state: &State, actions: &mut Vec<Action>) {
         for object in 0..OBJECTS.len() {
             if state.triggers_left > 0 {
                 let both = [false, true];
@@ -122,7 +102,7 @@ impl Model for Workers {
         }
     }
 
-    fn next(&mut self, state: &State, action: &Action) -> engine::Next<State> {
+    fn next(&self, state: &State, action: &Action) -> engine::Next<State> {
         let mut next = state.clone();
         match *action {
             Action::Trigger { object, spec_changed } => self.trigger(&mut next, object, spec_changed),
@@ -137,25 +117,25 @@ impl Model for Workers {
         engine::Next::State(next)
     }
 
-    fn properties(&self) -> Vec<Property<Self>> {
+    fn properties(&self) -> Vec<Property<ProtocolModel<Self>>> {
         vec![
-            Property::eventually("every trigger is followed by a run that went well", |_, state: &State| {
-                state.owed == [false; 2]
+            Property::eventually(
+                "every trigger is followed by a run that went well",
+                |_, state: &Numbered<State>| state.owed == [false; 2],
+            ),
+            Property::eventually("nothing is kept", |_, state: &Numbered<State>| {
+                state.queue.entries.is_empty()
             }),
-            Property::eventually("nothing is kept", |_, state: &State| state.queue.entries.is_empty()),
-            Property::sometimes("two objects are active", |_, state: &State| state.active == [true; 2]),
+            Property::sometimes("two objects are active", |_, state: &Numbered<State>| {
+                state.active == [true; 2]
+            }),
         ]
-    }
-
-    fn describe(&mut self, _: &State, action: &Action) -> TraceStep {
-        TraceStep { action: format!("{action:?}"), text: format!("{action:?}"), ..TraceStep::default() }
     }
 }
 
 #[test]
 fn no_interleaving_loses_a_trigger() {
-    let workers = Workers { start: Instant::now(), states: InternedStates::default() };
-    let found = explore(&workers, &Options::default());
+    let found = explore(&Workers { start: Instant::now() });
     assert!(found.holds(), "{:?} {:?}", found.stop_reason, found.violation);
     assert_eq!((found.states, found.ends), (6_191, 21));
 }

@@ -9,11 +9,10 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
 use futures::FutureExt;
-use windlass_check::TraceStep;
-use windlass_check::engine::{self, Model, Options, Property, explore};
+use windlass_check::engine::{self, Property};
 
 use super::*;
-use crate::interned_states::InternedStates;
+use crate::protocol_model::{Numbered, Protocol, ProtocolModel, explore};
 use crate::queue::entry::Stage;
 use crate::queue::{Backoff, Claim, SharedQueue, Work};
 
@@ -297,12 +296,6 @@ struct State {
     summary: String,
 }
 
-impl PartialEq for State {
-    fn eq(&self, other: &Self) -> bool {
-        self.summary == other.summary
-    }
-}
-
 impl fmt::Debug for State {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.summary)
@@ -329,12 +322,11 @@ impl State {
 struct Pools {
     start: Instant,
     mistake: Mistake,
-    states: InternedStates<State>,
 }
 
 impl Pools {
     fn new(mistake: Mistake) -> Self {
-        Pools { start: Instant::now(), mistake, states: InternedStates::default() }
+        Pools { start: Instant::now(), mistake }
     }
 
     fn bench(&self, state: &State) -> Bench {
@@ -342,29 +334,17 @@ impl Pools {
     }
 }
 
-impl Model for Pools {
+impl Protocol for Pools {
     type State = State;
     type Action = Action;
 
-    fn width(&self) -> usize {
-        1
-    }
-
-    fn encode(&mut self, state: &State, words: &mut [u32]) {
-        words[0] = self.states.number(state);
-    }
-
-    fn decode(&mut self, words: &[u32]) -> State {
-        self.states.state(words[0])
-    }
-
-    fn initial(&mut self) -> Vec<State> {
+    fn initial(&self) -> State {
         let mut state = State { history: Vec::new(), summary: String::new() };
         state.summary = self.bench(&state).summary(state.budgets());
-        vec![state]
+        state
     }
 
-    fn actions(&mut self, state: &State, actions: &mut Vec<Action>) {
+    fn actions(&self, state: &State, actions: &mut Vec<Action>) {
         let [triggers, failures, stops, drops] = state.budgets();
         let bench = self.bench(state);
         if triggers > 0 {
@@ -404,7 +384,7 @@ impl Model for Pools {
         }
     }
 
-    fn next(&mut self, state: &State, action: &Action) -> engine::Next<State> {
+    fn next(&self, state: &State, action: &Action) -> engine::Next<State> {
         let mut next = state.clone();
         next.history.push(*action);
         let bench = self.bench(&next);
@@ -419,42 +399,42 @@ impl Model for Pools {
         matches!(action, Action::Drop)
     }
 
-    fn properties(&self) -> Vec<Property<Self>> {
-        let is_empty = |model: &mut Pools, state: &State| model.bench(state).queue.lock().entries.is_empty();
+    fn properties(&self) -> Vec<Property<ProtocolModel<Self>>> {
+        let is_empty = |model: &mut ProtocolModel<Self>, state: &Numbered<State>| {
+            model.bench(state).queue.lock().entries.is_empty()
+        };
         vec![
-            Property::eventually("every enqueued object is reconciled", |model: &mut Pools, state| {
-                model.bench(state).owed == [false; 2]
-            }),
+            Property::eventually(
+                "every enqueued object is reconciled",
+                |model: &mut ProtocolModel<Self>, state| model.bench(state).owed == [false; 2],
+            ),
             Property::eventually("nothing stays in the queue", is_empty),
-            Property::sometimes("a task is aborted before its first poll", |model: &mut Pools, state| {
-                model.bench(state).aborted.iter().any(|task| !task.polled)
-            }),
+            Property::sometimes(
+                "a task is aborted before its first poll",
+                |model: &mut ProtocolModel<Self>, state| {
+                    model.bench(state).aborted.iter().any(|task| !task.polled)
+                },
+            ),
             Property::sometimes(
                 "a pool starts while tasks of the last one go",
-                |model: &mut Pools, state| {
+                |model: &mut ProtocolModel<Self>, state| {
                     let bench = model.bench(state);
                     !bench.aborted.is_empty() && bench.pool.is_some()
                 },
             ),
         ]
     }
-
-    fn describe(&mut self, _: &State, action: &Action) -> TraceStep {
-        let fault = self.is_fault(action).then(|| "fault".to_owned());
-        let text = format!("{action:?}");
-        TraceStep { action: text.clone(), text, fault, ..TraceStep::default() }
-    }
 }
 
 #[test]
 fn every_enqueued_object_is_reconciled_whenever_pools_are_dropped() {
-    let found = explore(&Pools::new(Mistake::None), &Options::default());
+    let found = explore(&Pools::new(Mistake::None));
     assert!(found.holds(), "{:?} {:?}", found.stop_reason, found.violation);
     assert_eq!((found.states, found.ends), (3_148, 6));
 }
 
 fn refuted(mistake: Mistake) -> Vec<String> {
-    let found = explore(&Pools::new(mistake), &Options::default());
+    let found = explore(&Pools::new(mistake));
     let Some(engine::Violation::Eventually { trace, .. }) = found.violation else {
         panic!("{mistake:?}: {:?} {:?}", found.stop_reason, found.violation);
     };

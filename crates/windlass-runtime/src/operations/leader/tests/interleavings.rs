@@ -4,13 +4,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use windlass_check::TraceStep;
-use windlass_check::engine::{self, Model, Options, Property, explore};
+use windlass_check::engine::{self, Property};
 
-use crate::interned_states::InternedStates;
 use crate::operations::leader::election::{Answer, Ask, Election, Next};
 use crate::operations::leader::lease::Lease;
 use crate::operations::leader::settings::Timing;
+use crate::protocol_model::{Protocol, ProtocolModel, explore};
 
 const TICK: Duration = Duration::from_secs(1);
 const TIMING: Timing = Timing {
@@ -28,7 +27,6 @@ struct Candidates {
     timing: Timing,
     /// The time that is always now: states do not depend on when they are reached.
     now: Instant,
-    states: InternedStates<State>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,12 +61,6 @@ enum Message {
     Reply(Answer),
 }
 
-impl PartialEq for State {
-    fn eq(&self, other: &Self) -> bool {
-        format!("{self:?}") == format!("{other:?}")
-    }
-}
-
 #[derive(Clone, Copy, Debug)]
 enum Action {
     Ask(usize),
@@ -87,13 +79,7 @@ fn identity(index: usize, starts: u8) -> String {
 
 impl Candidates {
     fn new(count: usize, faults: Faults) -> Self {
-        Candidates {
-            count,
-            faults,
-            timing: TIMING,
-            now: Instant::now() + TICK * 1_000,
-            states: Default::default(),
-        }
+        Candidates { count, faults, timing: TIMING, now: Instant::now() + TICK * 1_000 }
     }
 
     fn start(&self, index: usize, starts: u8) -> Candidate {
@@ -143,28 +129,16 @@ fn perform(lease: &mut Option<Lease>, identity: &str, ask: &Ask, timing: Timing)
     Answer::Lease(written)
 }
 
-impl Model for Candidates {
+impl Protocol for Candidates {
     type State = State;
     type Action = Action;
 
-    fn width(&self) -> usize {
-        1
-    }
-
-    fn encode(&mut self, state: &State, words: &mut [u32]) {
-        words[0] = self.states.number(state);
-    }
-
-    fn decode(&mut self, words: &[u32]) -> State {
-        self.states.state(words[0])
-    }
-
-    fn initial(&mut self) -> Vec<State> {
+    fn initial(&self) -> State {
         let candidates = (0..self.count).map(|index| self.start(index, 0)).collect();
-        vec![State { lease: None, candidates, faults: self.faults.clone() }]
+        State { lease: None, candidates, faults: self.faults.clone() }
     }
 
-    fn actions(&mut self, state: &State, actions: &mut Vec<Action>) {
+    fn actions(&self, state: &State, actions: &mut Vec<Action>) {
         for (index, candidate) in state.candidates.iter().enumerate() {
             match &candidate.message {
                 None if matches!(candidate.election.clone().next(self.now), Next::Ask(_)) => {
@@ -191,7 +165,7 @@ impl Model for Candidates {
         }
     }
 
-    fn next(&mut self, state: &State, action: &Action) -> engine::Next<State> {
+    fn next(&self, state: &State, action: &Action) -> engine::Next<State> {
         let mut next = state.clone();
         match *action {
             Action::Ask(index) => self.ask(&mut next.candidates[index]),
@@ -246,20 +220,18 @@ impl Model for Candidates {
         matches!(action, Action::Stall | Action::Timeout(_) | Action::Crash(_))
     }
 
-    fn properties(&self) -> Vec<Property<Self>> {
+    fn properties(&self) -> Vec<Property<ProtocolModel<Self>>> {
         vec![
-            Property::always("at most one leads", |model: &mut Self, state| model.leaders(state) <= 1),
-            Property::eventually("one leads", |model: &mut Self, state| model.leaders(state) == 1),
-            Property::sometimes("the last of them leads", |model: &mut Self, state: &State| {
+            Property::always("at most one leads", |model: &mut ProtocolModel<Self>, state| {
+                model.leaders(state) <= 1
+            }),
+            Property::eventually("one leads", |model: &mut ProtocolModel<Self>, state| {
+                model.leaders(state) == 1
+            }),
+            Property::sometimes("the last of them leads", |model: &mut ProtocolModel<Self>, state| {
                 state.candidates.last().is_some_and(|candidate| candidate.election.leads(model.now))
             }),
         ]
-    }
-
-    fn describe(&mut self, _: &State, action: &Action) -> TraceStep {
-        let fault = self.is_fault(action).then(|| "fault".to_owned());
-        let text = format!("{action:?}");
-        TraceStep { action: text.clone(), text, fault, ..TraceStep::default() }
     }
 }
 
@@ -289,7 +261,7 @@ fn normalize(state: &mut State, now: Instant, timing: Timing) {
 
 /// Checks some candidates with some faults: how many states there are, all of them good.
 fn check(count: usize, faults: Faults) -> usize {
-    let found = explore(&Candidates::new(count, faults), &Options::default());
+    let found = explore(&Candidates::new(count, faults));
     assert!(found.holds(), "{:?} {:?}", found.stop_reason, found.violation);
     found.states
 }
@@ -318,6 +290,6 @@ fn three_never_lead_together() {
 fn a_lease_that_is_shorter_than_a_leader_acts_is_found_out() {
     let mut candidates = Candidates::new(2, Faults { stalls: 4, ..Faults::default() });
     candidates.timing.lease_duration = Duration::from_secs(1);
-    let found = explore(&candidates, &Options::default());
+    let found = explore(&candidates);
     assert!(matches!(found.violation, Some(engine::Violation::Always { .. })), "{:?}", found.violation);
 }
