@@ -96,7 +96,7 @@ impl Contests {
         if contest.retreats == 0 {
             return None;
         }
-        let wait = contest.wait(&self.settings.backoff);
+        let wait = self.settings.backoff.exact_delay(contest.retreats);
         let pause = if unchanged { self.settings.backoff.first } else { wait };
         if contest.corrections.last().is_some_and(|last| now < *last + pause) {
             return Some(contest.contested(wait));
@@ -135,7 +135,7 @@ impl Contests {
             return None;
         }
         contest.retreats = contest.retreats.saturating_add(1);
-        Some(contest.contested(contest.wait(&settings.backoff)))
+        Some(contest.contested(settings.backoff.exact_delay(contest.retreats)))
     }
 
     /// An apply made an object. If the same was made recently, or is contested, then another writer has deleted it since.
@@ -188,12 +188,6 @@ fn hash_of(resource: &ResourceId, key: &ObjectRef) -> u64 {
 impl Contest {
     fn new(hash: u64) -> Self {
         Contest { hash, corrections: Vec::new(), times: 0, retreats: 0, rivals: Vec::new() }
-    }
-
-    /// How long the driver backs off.
-    fn wait(&self, backoff: &Backoff) -> Duration {
-        let doublings = self.retreats.saturating_sub(1).min(31);
-        backoff.first.saturating_mul(1 << doublings).min(backoff.most)
     }
 
     fn contested(&self, wait: Duration) -> Contested {

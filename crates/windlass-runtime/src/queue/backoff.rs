@@ -21,13 +21,18 @@ impl Default for Backoff {
 }
 
 impl Backoff {
+    /// The delay after this number of failures in a row, the same for all that fail.
+    pub(crate) fn exact_delay(&self, failures: u32) -> Duration {
+        let doublings = failures.saturating_sub(1).min(31);
+        self.first.saturating_mul(1 << doublings).min(self.most)
+    }
+
     /// The delay after this number of failures in a row.
     ///
     /// Objects that failed together come back up to a tenth apart. How far is fixed by the object's name and the
     /// number of failures, so that the same run twice takes the same time.
     pub(super) fn delay(&self, key: &ObjectRef, failures: u32) -> Duration {
-        let doublings = failures.saturating_sub(1).min(31);
-        let full = self.first.saturating_mul(1 << doublings).min(self.most);
+        let full = self.exact_delay(failures);
         let spread = full.mul_f64(share_of(key, failures) / 10.0);
         if full < self.most { (full + spread).min(self.most) } else { (full - spread).max(self.first) }
     }

@@ -3,30 +3,29 @@
 use std::time::Duration;
 
 use crate::operations::entropy::random_u64;
+use crate::queue::Backoff;
 
 /// Exponential backoff with jitter, so that those who failed together do not retry together.
 #[derive(Clone, Debug)]
 pub(crate) struct JitteredBackoff {
-    first: Duration,
-    max: Duration,
-    next: Duration,
+    backoff: Backoff,
+    failures: u32,
 }
 
 impl JitteredBackoff {
-    pub(crate) fn new(first: Duration, max: Duration) -> Self {
-        JitteredBackoff { first, max, next: first }
+    pub(crate) fn new(backoff: Backoff) -> Self {
+        JitteredBackoff { backoff, failures: 0 }
     }
 
-    /// How long to wait now: between half of the wait and all of it.
+    /// How long to wait now: between half of the delay and all of it.
     pub(crate) fn wait(&mut self) -> Duration {
-        let full = self.next;
-        self.next = (full * 2).min(self.max);
-        full.mul_f64(0.5 + random_fraction() / 2.0)
+        self.failures = self.failures.saturating_add(1);
+        self.backoff.exact_delay(self.failures).mul_f64(0.5 + random_fraction() / 2.0)
     }
 
     /// It went well; the next failure waits for the shortest time again.
     pub(crate) fn reset(&mut self) {
-        self.next = self.first;
+        self.failures = 0;
     }
 }
 
@@ -42,7 +41,7 @@ mod tests {
     #[test]
     fn waits_double_up_to_a_limit() {
         let second = Duration::from_secs(1);
-        let mut backoff = JitteredBackoff::new(second, 5 * second);
+        let mut backoff = JitteredBackoff::new(Backoff { first: second, most: 5 * second });
         for full in [1, 2, 4, 5, 5] {
             let wait = backoff.wait();
             assert!(wait >= second * full / 2 && wait <= second * full, "{wait:?}");

@@ -10,6 +10,7 @@ use windlass::model::{Reason, Status};
 
 use crate::api::{Api, Form, of_answer};
 use crate::cache::Source;
+use crate::queue::Backoff;
 
 use super::events::{Event, Reader};
 use super::{EventOrigin, Informer, JitteredBackoff};
@@ -24,8 +25,7 @@ const LIST_TIMEOUT: Duration = Duration::from_secs(60);
 const WATCH_TIMEOUT: Duration = Duration::from_secs(WATCH_SECONDS + 30);
 /// A watch that was up for this long has not failed, even if it sent no events.
 const LONG_ENOUGH: Duration = Duration::from_secs(10);
-const FIRST_WAIT: Duration = Duration::from_millis(500);
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
+const BACKOFF: Backoff = Backoff { first: Duration::from_millis(500), most: Duration::from_secs(30) };
 
 /// Why a watch was interrupted.
 enum Broken {
@@ -37,7 +37,7 @@ enum Broken {
 
 /// Keeps a watch up forever, even if a handler panics.
 pub(crate) async fn follow(api: &Api, watch: &Informer) {
-    let mut backoff = JitteredBackoff::new(FIRST_WAIT, LONGEST_WAIT);
+    let mut backoff = JitteredBackoff::new(BACKOFF);
     loop {
         let _panic = AssertUnwindSafe(follow_on(api, watch)).catch_unwind().await;
         wait(watch, &mut backoff, "the watch panicked; please report this").await;
@@ -45,7 +45,7 @@ pub(crate) async fn follow(api: &Api, watch: &Informer) {
 }
 
 async fn follow_on(api: &Api, watch: &Informer) {
-    let mut backoff = JitteredBackoff::new(FIRST_WAIT, LONGEST_WAIT);
+    let mut backoff = JitteredBackoff::new(BACKOFF);
     let mut listed = false;
     loop {
         let outcome =
