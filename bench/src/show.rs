@@ -1,6 +1,7 @@
 //! The result, as a table and as JSON.
 
 use serde_json::{Value, json};
+use windlass_check::grouped;
 
 use crate::arguments::Plan;
 use crate::bars::Verdict;
@@ -42,19 +43,6 @@ fn line(comparison: &Comparison, row: &Row) -> String {
     )
 }
 
-/// `1234567` as `1,234,567`.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// For tools.
 pub(crate) fn json(plan: &Plan, comparisons: &[Comparison], verdicts: &[Verdict]) -> Value {
     let models: Vec<Value> = comparisons
@@ -82,11 +70,6 @@ mod tests {
     use super::*;
     use crate::comparison::tests::made_up;
     use crate::subject::Subject;
-
-    #[test]
-    fn numbers_are_grouped() {
-        assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
-    }
 
     #[test]
     fn ratios_are_ours_by_theirs() {

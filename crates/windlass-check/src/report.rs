@@ -5,6 +5,7 @@ use std::fmt;
 
 use crate::engine::{Exploration, Options, Simulation, StopReason};
 use crate::fault::Faults;
+use crate::grouped::grouped;
 use crate::oracle::Oracle;
 use crate::subject::Subject;
 use crate::vacuity;
@@ -207,27 +208,4 @@ fn simulation_note(simulation: &Simulation) -> String {
 pub(crate) fn bounds(objects: usize, faults: &Faults) -> String {
     let plural = if objects == 1 { "" } else { "s" };
     format!("{objects} object{plural}, {faults}")
-}
-
-/// `1,204,551`
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn groups_digits() {
-        for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_204_551, "1,204,551")] {
-            assert_eq!(super::grouped(number), text);
-        }
-    }
 }

@@ -4,11 +4,11 @@ use std::fmt;
 
 use serde_json::{Value, json};
 use windlass_check::engine::{Memory, Simulation};
-use windlass_check::{Check, Counterexample, Report, Saved, Violation};
+use windlass_check::{Check, Counterexample, Report, Saved, Violation, grouped};
 
 use crate::app::program_name;
 
-use super::numbers::{bytes, grouped, per_second};
+use super::numbers::{bytes, per_second};
 
 /// What a check found.
 pub(super) struct Finding {

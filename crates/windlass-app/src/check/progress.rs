@@ -4,8 +4,9 @@ use std::io::{IsTerminal, Write, stderr};
 use std::sync::Arc;
 
 use windlass_check::engine::{Progress, ProgressCallback};
+use windlass_check::grouped;
 
-use super::numbers::{bytes, grouped, short};
+use super::numbers::{bytes, short};
 
 /// Back to the start of the line, and clear it.
 const CLEAR: &str = "\r\x1b[2K";
