@@ -22,7 +22,7 @@ pub use tls::Tls;
 )]
 #[allow(missing_docs, reason = "some generated items have no sentence in the .proto file")]
 pub mod messages {
-    include!(concat!(env!("OUT_DIR"), "/_.rs"));
+    include!("../../proto/generated/lightpeer.rs");
 }
 
 /// gRPC's health checks, generated from `proto/health.proto`.
@@ -33,7 +33,7 @@ pub mod messages {
 )]
 #[allow(missing_docs, reason = "some generated items have no sentence in the .proto file")]
 pub mod health {
-    include!(concat!(env!("OUT_DIR"), "/grpc.health.v1.rs"));
+    include!("../../proto/generated/health.rs");
 }
 
 #[cfg(test)]
