@@ -3,4 +3,5 @@
 pub mod base64;
 pub mod calendar;
 pub mod names;
+pub mod pattern;
 pub mod quantity;

@@ -153,7 +153,7 @@ mod tests {
             ),
             (
                 json!({"type": "string", "pattern": "("}),
-                "s.properties[a].pattern: Invalid value: \"(\": must be a valid regular expression, but isn't: error parsing regexp: unclosed group: `(`",
+                "s.properties[a].pattern: Invalid value: \"(\": must be a valid regular expression, but isn't: error parsing regexp: missing closing ): `(`",
             ),
             (
                 json!({"type": "object", "x-kubernetes-preserve-unknown-fields": false}),
