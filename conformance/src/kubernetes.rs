@@ -7,9 +7,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, KeyUsagePurpose};
+use rcgen::KeyPair;
 
 use crate::access::Access;
+use crate::certificates::CertificateAuthority;
 use crate::process::{Folder, Program, free_port};
 use crate::target::http::HttpTarget;
 
@@ -207,24 +208,17 @@ fn start_api_server(assets: &Path, folder: &Path, etcd_port: u16, port: u16, gat
 
 /// Writes the server's certificate, the key of its tokens and its administrator; returns whom to trust.
 fn write_credentials(folder: &Path) -> Result<String> {
-    let ca_key = KeyPair::generate().context("cannot make a key")?;
-    let mut ca = CertificateParams::new(Vec::new()).context("cannot describe a certificate")?;
-    ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    ca.key_usages = vec![KeyUsagePurpose::KeyCertSign];
-    let ca_pem = ca.self_signed(&ca_key).context("cannot sign a certificate")?.pem();
-    let key = KeyPair::generate().context("cannot make a key")?;
-    let names = vec!["127.0.0.1".to_owned(), "localhost".to_owned()];
-    let server = CertificateParams::new(names).context("cannot describe a certificate")?;
-    let server = server.signed_by(&key, &Issuer::from_params(&ca, &ca_key));
+    let authority = CertificateAuthority::new()?;
+    let server = authority.issue()?;
     let accounts = KeyPair::generate().context("cannot make a key")?;
     for (name, contents) in [
-        ("server.crt", server.context("cannot sign a certificate")?.pem()),
-        ("server.key", key.serialize_pem()),
+        ("server.crt", server.certificate),
+        ("server.key", server.key),
         ("accounts.key", accounts.serialize_pem()),
         ("accounts.pub", accounts.public_key_pem()),
         ("tokens.csv", format!("{TOKEN},admin,admin,system:masters\n")),
     ] {
         fs::write(folder.join(name), contents).with_context(|| format!("cannot write {name}"))?;
     }
-    Ok(ca_pem)
+    Ok(authority.pem())
 }

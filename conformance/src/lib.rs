@@ -6,6 +6,7 @@
 //! ([`recording`]). [`kubernetes::Kubernetes`] starts such a server, for this and for other tests.
 
 pub mod access;
+pub mod certificates;
 pub mod difference;
 pub mod exchange;
 pub mod json_query;

@@ -2,48 +2,37 @@
 
 use std::process::Command;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use conformance::certificates::CertificateAuthority;
 use windlass_klight::peer::{Peer, PeerSettings};
 use windlass_klight::wire::Tls;
 
 use crate::controller::Controller;
 use crate::namespace::{Namespace, eventually, port_of};
 
-struct Authority(CertifiedIssuer<'static, KeyPair>);
-
-impl Authority {
-    fn new() -> Self {
-        let mut parameters = CertificateParams::default();
-        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let key = KeyPair::generate().expect("a key");
-        Authority(CertifiedIssuer::self_signed(parameters, key).expect("a certificate"))
-    }
-
-    /// A pod whose lightpeer shows a certificate of this authority.
-    async fn pod_with_peer(&self, namespace: &Namespace, name: &str) -> Peer {
-        let key = KeyPair::generate().expect("a key");
-        let parameters = CertificateParams::new(vec!["127.0.0.1".to_owned()]).expect("an address");
-        let tls = Tls {
-            certificate: parameters.signed_by(&key, &self.0).expect("a certificate").pem().into_bytes(),
-            key: key.serialize_pem().into_bytes(),
-            authority: self.0.pem().into_bytes(),
-        };
-        let settings = PeerSettings { tls: Some(tls), ..PeerSettings::default() };
-        let peer = Peer::start(settings).await.expect("a free port");
-        namespace.pod(name, "secret", port_of(peer.address())).await;
-        peer
-    }
+/// A pod whose lightpeer shows a certificate of this authority.
+async fn pod_with_peer(authority: &CertificateAuthority, namespace: &Namespace, name: &str) -> Peer {
+    let issued = authority.issue().expect("a certificate");
+    let tls = Tls {
+        certificate: issued.certificate.into_bytes(),
+        key: issued.key.into_bytes(),
+        authority: authority.pem().into_bytes(),
+    };
+    let settings = PeerSettings { tls: Some(tls), ..PeerSettings::default() };
+    let peer = Peer::start(settings).await.expect("a free port");
+    namespace.pod(name, "secret", port_of(peer.address())).await;
+    peer
 }
 
 pub(crate) async fn only_peers_of_the_trusted_authority_join(namespace: &Namespace) {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let (authority, other) = (Authority::new(), Authority::new());
+    let new_authority = || CertificateAuthority::new().expect("an authority");
+    let (authority, other) = (new_authority(), new_authority());
     let trusted = folder.path().join("ca.pem");
-    std::fs::write(&trusted, authority.0.pem()).expect("a file");
+    std::fs::write(&trusted, authority.pem()).expect("a file");
     let _controller = Controller::start_trusting(namespace, &trusted);
-    let first = authority.pod_with_peer(namespace, "a").await;
-    let second = authority.pod_with_peer(namespace, "b").await;
-    let _stranger = other.pod_with_peer(namespace, "stranger").await;
+    let first = pod_with_peer(&authority, namespace, "a").await;
+    let second = pod_with_peer(&authority, namespace, "b").await;
+    let _stranger = pod_with_peer(&other, namespace, "stranger").await;
     let _plain = namespace.pod_with_peer("plain", "secret").await;
     eventually("the two of the authority are a network, and the others are named", async || {
         let mut members = namespace.members("secret").await;

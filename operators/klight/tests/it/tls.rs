@@ -1,32 +1,22 @@
 //! A network in which every connection is TLS.
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use conformance::certificates::CertificateAuthority;
 use windlass_klight::peer::{Peer, PeerSettings};
 use windlass_klight::wire::{Client, ClientSettings, Tls};
 
 use crate::support::{agreed, settings};
 
-struct Authority(CertifiedIssuer<'static, KeyPair>);
+struct Authority(CertificateAuthority);
 
 impl Authority {
     fn new() -> Authority {
-        let mut parameters = CertificateParams::default();
-        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        Authority(
-            CertifiedIssuer::self_signed(parameters, KeyPair::generate().expect("it works"))
-                .expect("it works"),
-        )
+        Authority(CertificateAuthority::new().expect("it works"))
     }
 
     fn tls(&self) -> Tls {
-        let key = KeyPair::generate().expect("it works");
-        let parameters = CertificateParams::new(vec!["127.0.0.1".to_owned()]).expect("it works");
-        let certificate = parameters.signed_by(&key, &self.0).expect("it works");
-        Tls {
-            certificate: certificate.pem().into_bytes(),
-            key: key.serialize_pem().into_bytes(),
-            authority: self.pem(),
-        }
+        let issued = self.0.issue().expect("it works");
+        let (certificate, key) = (issued.certificate.into_bytes(), issued.key.into_bytes());
+        Tls { certificate, key, authority: self.pem() }
     }
 
     fn pem(&self) -> Vec<u8> {
