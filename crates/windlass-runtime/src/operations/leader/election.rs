@@ -1,4 +1,4 @@
-//! Who leads, as a pure protocol: what to ask of the API next, and for how long a process may act as the leader.
+//! Who leads, as a pure protocol: what to request of the API next, and for how long a process may act as the leader.
 //!
 //! Two processes never lead at once, provided that their clocks run at the same rate: a leader acts until `renew_deadline` after it
 //! **sent** the last renewal that succeeded. Another takes the lease only when it has **seen** the same version of it
@@ -19,16 +19,16 @@ pub(super) struct Election {
     seen: Option<(Lease, Instant)>,
     /// Until when this process may act as the leader.
     leads_until: Option<Instant>,
-    /// What to ask next, and from when on.
-    plan: Ask,
+    /// What to request next, and from when on.
+    plan: LeaseRequest,
     not_before: Option<Instant>,
-    /// What was asked, and when, while there is no answer.
-    asked: Option<(Ask, Instant)>,
+    /// What was sent, and when, while there is no response.
+    pending: Option<(LeaseRequest, Instant)>,
 }
 
-/// What to ask of the API.
+/// A request for the lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Ask {
+pub(super) enum LeaseRequest {
     /// Read the lease.
     Read,
     /// Make it, held by this process.
@@ -40,15 +40,15 @@ pub(super) enum Ask {
 /// What to do now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// Ask this, and say what was answered.
-    Ask(Ask),
+    /// Send this request, and report the response.
+    Send(LeaseRequest),
     /// Nothing before this time.
     WaitUntil(Instant),
 }
 
-/// What the API answered.
+/// What became of a request for the lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum LeaseResponse {
     /// The lease, as it is or as it was written.
     Lease(Lease),
     /// There is no lease.
@@ -66,9 +66,9 @@ impl Election {
             timing,
             seen: None,
             leads_until: None,
-            plan: Ask::Read,
+            plan: LeaseRequest::Read,
             not_before: None,
-            asked: None,
+            pending: None,
         }
     }
 
@@ -87,38 +87,38 @@ impl Election {
         self.seen.as_ref().map(|(lease, _)| lease.holder.as_str())
     }
 
-    /// What to do now. There is at most one question at a time.
+    /// What to do now. There is at most one request at a time.
     pub(super) fn next(&mut self, now: Instant) -> Next {
-        assert!(self.asked.is_none(), "the last question has no answer yet");
+        assert!(self.pending.is_none(), "the last request has no response yet");
         if let Some(until) = self.not_before.filter(|until| now < *until) {
             return Next::WaitUntil(until);
         }
-        self.asked = Some((self.plan.clone(), now));
-        Next::Ask(self.plan.clone())
+        self.pending = Some((self.plan.clone(), now));
+        Next::Send(self.plan.clone())
     }
 
-    /// The answer to the question that was asked.
-    pub(super) fn answered(&mut self, answer: Answer, now: Instant) {
-        let Some((ask, sent)) = self.asked.take() else { return };
+    /// The response to the request that was sent.
+    pub(super) fn responded(&mut self, response: LeaseResponse, now: Instant) {
+        let Some((request, sent)) = self.pending.take() else { return };
         self.not_before = None;
-        match (ask, answer) {
-            (Ask::Read, Answer::Lease(lease)) => {
+        match (request, response) {
+            (LeaseRequest::Read, LeaseResponse::Lease(lease)) => {
                 self.see(lease, now);
                 self.decide(true, now);
             }
-            (Ask::Create | Ask::Hold(_), Answer::Lease(lease)) => {
+            (LeaseRequest::Create | LeaseRequest::Hold(_), LeaseResponse::Lease(lease)) => {
                 self.see(lease.clone(), now);
                 self.leads_until = Some(sent + self.timing.renew_deadline);
-                self.plan = Ask::Hold(lease);
+                self.plan = LeaseRequest::Hold(lease);
                 self.not_before = Some(sent + self.timing.retry_period);
             }
-            (Ask::Read, Answer::Missing) => {
+            (LeaseRequest::Read, LeaseResponse::Missing) => {
                 self.leads_until = None;
                 self.decide(false, now);
             }
-            (_, Answer::Refused | Answer::Missing) => self.plan = Ask::Read,
+            (_, LeaseResponse::Refused | LeaseResponse::Missing) => self.plan = LeaseRequest::Read,
             // A write that did arrive makes the next one be refused, so trying the same again is safe.
-            (_, Answer::Unknown) => self.not_before = Some(now + self.timing.retry_period),
+            (_, LeaseResponse::Unknown) => self.not_before = Some(now + self.timing.retry_period),
         }
     }
 
@@ -142,11 +142,11 @@ impl Election {
             lease.holder == self.identity || is_over
         });
         match &self.seen {
-            Some((lease, _)) if is_there && may_hold => self.plan = Ask::Hold(lease.clone()),
-            _ if may_hold => self.plan = Ask::Create,
+            Some((lease, _)) if is_there && may_hold => self.plan = LeaseRequest::Hold(lease.clone()),
+            _ if may_hold => self.plan = LeaseRequest::Create,
             _ => {
                 self.leads_until = None;
-                self.plan = Ask::Read;
+                self.plan = LeaseRequest::Read;
                 self.not_before = Some(now + self.timing.retry_period);
             }
         }
@@ -159,9 +159,9 @@ impl Election {
     /// Makes everything that has a time longer ago.
     pub(super) fn shift(&mut self, by: std::time::Duration) {
         let seen = self.seen.iter_mut().map(|(_, since)| since);
-        let asked = self.asked.iter_mut().map(|(_, sent)| sent);
+        let pending = self.pending.iter_mut().map(|(_, sent)| sent);
         let others = self.leads_until.iter_mut().chain(&mut self.not_before);
-        seen.chain(asked).chain(others).for_each(|time| *time -= by);
+        seen.chain(pending).chain(others).for_each(|time| *time -= by);
     }
 
     /// Makes equal what makes no difference any more.
@@ -171,7 +171,7 @@ impl Election {
         if let Some((lease, since)) = &mut self.seen {
             *since = (*since).max(now - lease.duration);
         }
-        if let Some((_, sent)) = &mut self.asked {
+        if let Some((_, sent)) = &mut self.pending {
             *sent = (*sent).max(now - timing.renew_deadline);
         }
     }
@@ -179,8 +179,10 @@ impl Election {
     /// All leases that it knows of.
     pub(super) fn leases_mut(&mut self) -> Vec<&mut Lease> {
         let seen = self.seen.iter_mut().map(|(lease, _)| lease);
-        let plans = std::iter::once(&mut self.plan).chain(self.asked.iter_mut().map(|(ask, _)| ask));
-        let planned = plans.filter_map(|ask| if let Ask::Hold(lease) = ask { Some(lease) } else { None });
+        let plans =
+            std::iter::once(&mut self.plan).chain(self.pending.iter_mut().map(|(request, _)| request));
+        let planned = plans
+            .filter_map(|request| if let LeaseRequest::Hold(lease) = request { Some(lease) } else { None });
         seen.chain(planned).collect()
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use windlass::model::{Request, ResourceId, Response, Timestamp, Verb};
 
-use super::election::{Answer, Ask};
+use super::election::{LeaseRequest, LeaseResponse};
 use super::settings::LeaderSettings;
 
 /// A version of the Lease.
@@ -35,16 +35,16 @@ impl Lease {
     }
 }
 
-/// The request for a question.
-pub(super) fn request(settings: &LeaderSettings, ask: &Ask, now: Timestamp) -> Request {
-    match ask {
-        Ask::Read => on_lease(settings, Verb::Get).named(&settings.name),
-        Ask::Create => {
+/// A request of the election as one to the API.
+pub(super) fn to_api(settings: &LeaderSettings, request: &LeaseRequest, now: Timestamp) -> Request {
+    match request {
+        LeaseRequest::Read => on_lease(settings, Verb::Get).named(&settings.name),
+        LeaseRequest::Create => {
             let spec = held(settings, &Value::Null, now);
             let metadata = json!({ "name": settings.name, "namespace": settings.namespace });
             on_lease(settings, Verb::Create).with_body(lease(metadata, spec))
         }
-        Ask::Hold(lease) => update(settings, lease, held(settings, &lease.object["spec"], now)),
+        LeaseRequest::Hold(lease) => update(settings, lease, held(settings, &lease.object["spec"], now)),
     }
 }
 
@@ -58,15 +58,15 @@ pub(super) fn release(settings: &LeaderSettings, lease: &Lease, now: Timestamp) 
     update(settings, lease, spec)
 }
 
-/// What a response says about a question.
-pub(super) fn answer(ask: &Ask, response: &Response) -> Answer {
+/// What a response of the API means for the election.
+pub(super) fn from_api(request: &LeaseRequest, response: &Response) -> LeaseResponse {
     if let Some(lease) = response.as_object() {
-        return Answer::Lease(Lease::of(lease.clone()));
+        return LeaseResponse::Lease(Lease::of(lease.clone()));
     }
-    match (ask, response.code) {
-        (Ask::Read | Ask::Hold(_), 404) => Answer::Missing,
-        (Ask::Create | Ask::Hold(_), 409) => Answer::Refused,
-        _ => Answer::Unknown,
+    match (request, response.code) {
+        (LeaseRequest::Read | LeaseRequest::Hold(_), 404) => LeaseResponse::Missing,
+        (LeaseRequest::Create | LeaseRequest::Hold(_), 409) => LeaseResponse::Refused,
+        _ => LeaseResponse::Unknown,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Leader election: of several processes with the same lease, one acts.
 //!
-//! Start with [`Leadership::start`]. The protocol is pure and is in `election.rs`; this file only sends what it asks
+//! Start with [`Leadership::start`]. The protocol is pure and is in `election.rs`; this file only sends what it requests
 //! for, and waits. A request that a leader sent before its lease was over may still arrive later: an election cannot
 //! prevent that, but every write of a controller carries the version that it was decided on.
 
@@ -21,7 +21,7 @@ use tokio::time::timeout;
 use super::clock;
 use super::metrics::Metrics;
 use super::perform::Perform;
-use election::{Answer, Ask, Election, Next};
+use election::{Election, LeaseRequest, LeaseResponse, Next};
 pub use settings::{LeaderSettings, SettingsError, Timing};
 
 /// The part of a process that takes part in an election.
@@ -162,9 +162,9 @@ impl Candidate {
         let mut waits = 0;
         loop {
             match election.next(now()) {
-                Next::Ask(ask) => {
-                    let answer = self.perform(&ask, self.request_timeout(election)).await;
-                    election.answered(answer, now());
+                Next::Send(request) => {
+                    let response = self.perform(&request, self.request_timeout(election)).await;
+                    election.responded(response, now());
                 }
                 Next::WaitUntil(until) => {
                     waits += 1;
@@ -179,24 +179,24 @@ impl Candidate {
         }
     }
 
-    /// How long to wait for an answer: a leader has to know before its time is over.
+    /// How long to wait for a response: a leader has to know before its time is over.
     fn request_timeout(&self, election: &Election) -> Duration {
         let left = election.leads_until().map(|until| until.saturating_duration_since(now()));
         left.filter(|left| !left.is_zero()).unwrap_or(self.settings.timing.renew_deadline)
     }
 
-    async fn perform(&self, ask: &Ask, request_timeout: Duration) -> Answer {
-        let request = lease::request(&self.settings, ask, clock::now());
-        let Ok(response) = timeout(request_timeout, self.api.perform(&request)).await else {
+    async fn perform(&self, request: &LeaseRequest, request_timeout: Duration) -> LeaseResponse {
+        let sent = lease::to_api(&self.settings, request, clock::now());
+        let Ok(received) = timeout(request_timeout, self.api.perform(&sent)).await else {
             tracing::warn!(lease = self.settings.name, "lease request timed out");
-            return Answer::Unknown;
+            return LeaseResponse::Unknown;
         };
-        let answer = lease::answer(ask, &response);
-        if let (Answer::Unknown, Some(failure)) = (&answer, response.failure()) {
+        let response = lease::from_api(request, &received);
+        if let (LeaseResponse::Unknown, Some(failure)) = (&response, received.failure()) {
             let error = &failure.message;
             tracing::warn!(lease = self.settings.name, %error, "lease cannot be read or written");
         }
-        answer
+        response
     }
 
     /// Publishes the state of the election if it has changed.
@@ -226,7 +226,9 @@ impl Candidate {
         election.resign();
         self.publish(election);
         let request_timeout = self.settings.timing.retry_period;
-        let Answer::Lease(lease) = self.perform(&Ask::Read, request_timeout).await else { return };
+        let LeaseResponse::Lease(lease) = self.perform(&LeaseRequest::Read, request_timeout).await else {
+            return;
+        };
         if lease.holder != self.settings.identity {
             return;
         }

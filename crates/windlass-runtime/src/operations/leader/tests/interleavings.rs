@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use windlass_check::engine::{self, Property};
 
-use crate::operations::leader::election::{Answer, Ask, Election, Next};
+use crate::operations::leader::election::{Election, LeaseRequest, LeaseResponse, Next};
 use crate::operations::leader::lease::Lease;
 use crate::operations::leader::settings::Timing;
 use crate::protocol_model::{Protocol, ProtocolModel, explore};
@@ -33,7 +33,7 @@ struct Candidates {
 struct Faults {
     /// Time passes although a candidate has something to do.
     stalls: u8,
-    /// A candidate stops waiting for an answer.
+    /// A candidate stops waiting for a response.
     timeouts: u8,
     /// A candidate restarts without its memory.
     crashes: u8,
@@ -51,19 +51,19 @@ struct Candidate {
     election: Election,
     message: Option<Message>,
     /// A request that the candidate no longer waits for, and that may still arrive.
-    late: Option<(String, Ask)>,
+    late: Option<(String, LeaseRequest)>,
     starts: u8,
 }
 
 #[derive(Clone, Debug)]
 enum Message {
-    Request(Ask),
-    Reply(Answer),
+    Request(LeaseRequest),
+    Reply(LeaseResponse),
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Action {
-    Ask(usize),
+    Send(usize),
     Arrive(usize),
     Reply(usize),
     ArriveLate(usize),
@@ -91,7 +91,7 @@ impl Candidates {
     fn is_busy(&self, state: &State) -> bool {
         state.candidates.iter().any(|candidate| {
             let mut election = candidate.election.clone();
-            candidate.message.is_some() || matches!(election.next(self.now), Next::Ask(_))
+            candidate.message.is_some() || matches!(election.next(self.now), Next::Send(_))
         })
     }
 
@@ -100,9 +100,9 @@ impl Candidates {
         state.candidates.iter().filter(|candidate| candidate.election.leads(self.now)).count()
     }
 
-    fn ask(&self, candidate: &mut Candidate) {
-        if let Next::Ask(ask) = candidate.election.next(self.now) {
-            candidate.message = Some(Message::Request(ask));
+    fn send(&self, candidate: &mut Candidate) {
+        if let Next::Send(request) = candidate.election.next(self.now) {
+            candidate.message = Some(Message::Request(request));
         }
     }
 
@@ -113,20 +113,27 @@ impl Candidates {
 }
 
 /// What the API does with a request of a candidate.
-fn perform(lease: &mut Option<Lease>, identity: &str, ask: &Ask, timing: Timing) -> Answer {
+fn perform(
+    lease: &mut Option<Lease>,
+    identity: &str,
+    request: &LeaseRequest,
+    timing: Timing,
+) -> LeaseResponse {
     let current = lease.as_ref().map(|lease| lease.version.parse::<u32>().expect("a number"));
-    match (ask, &lease) {
-        (Ask::Read, Some(lease)) => return Answer::Lease(lease.clone()),
-        (Ask::Read | Ask::Hold(_), None) => return Answer::Missing,
-        (Ask::Create, Some(_)) => return Answer::Refused,
-        (Ask::Hold(seen), Some(lease)) if seen.version != lease.version => return Answer::Refused,
-        (Ask::Create | Ask::Hold(_), _) => {}
+    match (request, &lease) {
+        (LeaseRequest::Read, Some(lease)) => return LeaseResponse::Lease(lease.clone()),
+        (LeaseRequest::Read | LeaseRequest::Hold(_), None) => return LeaseResponse::Missing,
+        (LeaseRequest::Create, Some(_)) => return LeaseResponse::Refused,
+        (LeaseRequest::Hold(seen), Some(lease)) if seen.version != lease.version => {
+            return LeaseResponse::Refused;
+        }
+        (LeaseRequest::Create | LeaseRequest::Hold(_), _) => {}
     }
     let version = (current.unwrap_or_default() + 1).to_string();
     let (holder, duration) = (identity.to_owned(), timing.lease_duration);
     let written = Lease { holder, duration, version, object: Arc::new(Value::Null) };
     *lease = Some(written.clone());
-    Answer::Lease(written)
+    LeaseResponse::Lease(written)
 }
 
 impl Protocol for Candidates {
@@ -141,8 +148,8 @@ impl Protocol for Candidates {
     fn actions(&self, state: &State, actions: &mut Vec<Action>) {
         for (index, candidate) in state.candidates.iter().enumerate() {
             match &candidate.message {
-                None if matches!(candidate.election.clone().next(self.now), Next::Ask(_)) => {
-                    actions.push(Action::Ask(index));
+                None if matches!(candidate.election.clone().next(self.now), Next::Send(_)) => {
+                    actions.push(Action::Send(index));
                 }
                 None => {}
                 Some(Message::Request(_)) => actions.push(Action::Arrive(index)),
@@ -168,25 +175,28 @@ impl Protocol for Candidates {
     fn next(&self, state: &State, action: &Action) -> engine::Next<State> {
         let mut next = state.clone();
         match *action {
-            Action::Ask(index) => self.ask(&mut next.candidates[index]),
+            Action::Send(index) => self.send(&mut next.candidates[index]),
             Action::Arrive(index) => {
                 let candidate = &mut next.candidates[index];
-                let Some(Message::Request(ask)) = &candidate.message else { return engine::Next::Impossible };
+                let Some(Message::Request(request)) = &candidate.message else {
+                    return engine::Next::Impossible;
+                };
                 let who = identity(index, candidate.starts);
-                candidate.message = Some(Message::Reply(perform(&mut next.lease, &who, ask, self.timing)));
+                candidate.message =
+                    Some(Message::Reply(perform(&mut next.lease, &who, request, self.timing)));
             }
             Action::Reply(index) => {
                 let candidate = &mut next.candidates[index];
-                let Some(Message::Reply(answer)) = candidate.message.take() else {
+                let Some(Message::Reply(response)) = candidate.message.take() else {
                     return engine::Next::Impossible;
                 };
-                candidate.election.answered(answer, self.now);
+                candidate.election.responded(response, self.now);
             }
             Action::ArriveLate(index) => {
-                let Some((who, ask)) = next.candidates[index].late.take() else {
+                let Some((who, request)) = next.candidates[index].late.take() else {
                     return engine::Next::Impossible;
                 };
-                perform(&mut next.lease, &who, &ask, self.timing);
+                perform(&mut next.lease, &who, &request, self.timing);
             }
             Action::Tick => self.pass_time(&mut next),
             Action::Stall => {
@@ -196,18 +206,18 @@ impl Protocol for Candidates {
             Action::Timeout(index) => {
                 next.faults.timeouts -= 1;
                 let candidate = &mut next.candidates[index];
-                candidate.election.answered(Answer::Unknown, self.now);
+                candidate.election.responded(LeaseResponse::Unknown, self.now);
                 let who = identity(index, candidate.starts);
-                if let Some(Message::Request(ask)) = candidate.message.take() {
-                    candidate.late = Some((who, ask));
+                if let Some(Message::Request(request)) = candidate.message.take() {
+                    candidate.late = Some((who, request));
                 }
             }
             Action::Crash(index) => {
                 next.faults.crashes -= 1;
                 let before = &next.candidates[index];
                 let mut after = self.start(index, before.starts + 1);
-                if let Some(Message::Request(ask)) = &before.message {
-                    after.late = Some((identity(index, before.starts), ask.clone()));
+                if let Some(Message::Request(request)) = &before.message {
+                    after.late = Some((identity(index, before.starts), request.clone()));
                 }
                 next.candidates[index] = after;
             }
@@ -242,10 +252,13 @@ fn normalize(state: &mut State, now: Instant, timing: Timing) {
         candidate.election.forget_what_is_over(now, timing);
         leases.extend(candidate.election.leases_mut());
         let message = &mut candidate.message;
-        if let Some(Message::Request(Ask::Hold(lease)) | Message::Reply(Answer::Lease(lease))) = message {
+        if let Some(
+            Message::Request(LeaseRequest::Hold(lease)) | Message::Reply(LeaseResponse::Lease(lease)),
+        ) = message
+        {
             leases.push(lease);
         }
-        if let Some((_, Ask::Hold(lease))) = &mut candidate.late {
+        if let Some((_, LeaseRequest::Hold(lease))) = &mut candidate.late {
             leases.push(lease);
         }
     }

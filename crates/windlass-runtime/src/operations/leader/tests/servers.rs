@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use tokio::sync::Mutex;
 use windlass::model::{Cluster, Reason, Request, ResourceId, Response, Status, Timestamp};
 
-use crate::operations::leader::election::Ask;
-use crate::operations::leader::lease::{Lease, request};
+use crate::operations::leader::election::LeaseRequest;
+use crate::operations::leader::lease::{Lease, to_api};
 use crate::operations::leader::{LeaderSettings, Leadership, SettingsError, Timing};
 use crate::operations::metrics::Metrics;
 use crate::operations::perform::Perform;
@@ -165,9 +165,9 @@ fn a_renewal_keeps_what_a_takeover_changes() {
     });
     let lease = Lease::of(Arc::new(object));
     let body = |identity: &str| {
-        let ask = Ask::Hold(lease.clone());
+        let hold = LeaseRequest::Hold(lease.clone());
         let now = Timestamp::from_unix_seconds(1_700_000_000);
-        request(&settings(identity), &ask, now).body.expect("an update has a body")
+        to_api(&settings(identity), &hold, now).body.expect("an update has a body")
     };
     for (identity, transitions, acquired) in
         [("first", 2, "2020-01-01T00:00:00.000000Z"), ("second", 3, "2023-11-14T22:13:20.000000Z")]
