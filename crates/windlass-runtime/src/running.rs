@@ -20,11 +20,11 @@ use crate::enqueuer::Enqueuer;
 use crate::handle::Handle;
 use crate::manager::{Manager, Source};
 use crate::operations::endpoints::Endpoints;
-use crate::operations::events::Recorder;
+use crate::operations::events::EventRecorder;
 use crate::operations::leader::{Leadership, Leading};
 use crate::operations::metrics::Metrics;
 use crate::operations::preflight::Degraded;
-use crate::recorder::Recorder as FlightRecorder;
+use crate::recorder::FlightRecorder;
 use crate::start_error::StartError;
 use crate::subscription::{Subscription, open};
 use crate::watch::{Informers, Selection, follow};
@@ -35,7 +35,7 @@ use crate::worker_pool::WorkerPool;
 pub struct Running {
     handle: Handle,
     endpoints: Option<Endpoints>,
-    recorder: Option<Recorder>,
+    event_recorder: Option<EventRecorder>,
     leadership: Option<Leadership>,
     grace: Duration,
     working: JoinSet<()>,
@@ -67,8 +67,8 @@ impl Running {
             leadership.shutdown().await;
         }
         self.beside.shutdown().await;
-        if let Some(recorder) = self.recorder {
-            recorder.shutdown().await;
+        if let Some(event_recorder) = self.event_recorder {
+            event_recorder.shutdown().await;
         }
         if let Some(endpoints) = self.endpoints {
             endpoints.shutdown().await;
@@ -87,7 +87,7 @@ pub(crate) async fn start(mut manager: Manager) -> Result<Running, StartError> {
         let (api, controllers, degraded) = (api.clone(), manager.controllers.clone(), degraded.clone());
         beside.spawn(async move { degraded.follow(&api, &controllers, &scope).await });
     }
-    let recorder = manager.events.then(|| Recorder::start(Arc::new(api.clone()), &instance()));
+    let event_recorder = manager.events.then(|| EventRecorder::start(Arc::new(api.clone()), &instance()));
     let leadership = match manager.leader.clone() {
         None => None,
         Some(settings) => Some(Leadership::start(Arc::new(api.clone()), settings, manager.metrics.clone())?),
@@ -95,7 +95,7 @@ pub(crate) async fn start(mut manager: Manager) -> Result<Running, StartError> {
     let watches = Arc::new(Informers::new(api));
     let (stop, stopping) = watch::channel(false);
     let leading = leadership.as_ref().map(Leadership::leading);
-    let common = Common { watches: &watches, recorder: recorder.as_ref(), leading, stopping };
+    let common = Common { watches: &watches, event_recorder: event_recorder.as_ref(), leading, stopping };
     let redaction = Arc::new(std::mem::take(&mut manager.redaction));
     let recorders: Recorders = manager
         .controllers
@@ -121,7 +121,7 @@ pub(crate) async fn start(mut manager: Manager) -> Result<Running, StartError> {
     }
     let mut working = JoinSet::new();
     pools.into_iter().for_each(|pool| drop(working.spawn(pool.work())));
-    Ok(Running { handle, endpoints, recorder, leadership, grace, working, beside })
+    Ok(Running { handle, endpoints, event_recorder, leadership, grace, working, beside })
 }
 
 /// Controllers of one name would take each other's outputs for their own.
@@ -166,7 +166,7 @@ pub(crate) type Recorders = BTreeMap<String, Arc<FlightRecorder>>;
 /// What all controllers of a process share.
 struct Common<'a> {
     watches: &'a Arc<Informers>,
-    recorder: Option<&'a Recorder>,
+    event_recorder: Option<&'a EventRecorder>,
     leading: Option<Leading>,
     stopping: watch::Receiver<bool>,
 }
@@ -177,7 +177,7 @@ fn worker_pools(
     recorders: &Recorders,
     common: Common<'_>,
 ) -> Result<(Vec<WorkerPool>, Workers), StartError> {
-    let Common { watches, recorder, leading, stopping } = common;
+    let Common { watches, event_recorder, leading, stopping } = common;
     let driver =
         Driver::new(Arc::clone(watches), Arc::clone(&manager.services), manager.time_limit, manager.contests);
     let (mut pools, mut workers) = (Vec::new(), Workers::new());
@@ -186,7 +186,7 @@ fn worker_pools(
         let metrics = manager.metrics.controller(controller.name());
         let (sender, receiver) = watch::channel(manager.workers);
         workers.insert(controller.name().to_owned(), sender);
-        let events = recorder.map(|recorder| recorder.controller(controller.name()));
+        let events = event_recorder.map(|event_recorder| event_recorder.controller(controller.name()));
         let recorder = recorders.get(controller.name()).map(Arc::clone).expect("every controller has one");
         let folder = manager.folder.clone().map(|folder| (folder, manager.recorder.files));
         let (settings, ownership) = (manager.queue.clone(), Arc::clone(&manager.ownership));

@@ -53,7 +53,7 @@ impl Default for RecorderSettings {
 }
 
 /// Keeps the reconciles of one controller.
-pub(crate) struct Recorder {
+pub(crate) struct FlightRecorder {
     controller: String,
     redaction: Arc<Redaction>,
     count: AtomicU64,
@@ -79,9 +79,9 @@ impl Flight {
     }
 }
 
-impl Recorder {
+impl FlightRecorder {
     pub(crate) fn new(controller: &str, settings: &RecorderSettings, redaction: Arc<Redaction>) -> Self {
-        Recorder {
+        FlightRecorder {
             controller: controller.to_owned(),
             redaction,
             count: AtomicU64::new(0),

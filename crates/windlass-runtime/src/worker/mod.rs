@@ -15,12 +15,12 @@ use crate::operations::clock::now;
 use crate::operations::events::{Events, Regarding};
 use crate::operations::spans;
 use crate::queue::{Claim, Work};
-use crate::recorder::{Recorder, save};
+use crate::recorder::{FlightRecorder, save};
 
 /// Where reconciles of a controller are written down.
 #[derive(Clone)]
 pub(crate) struct Records {
-    pub(crate) recorder: Arc<Recorder>,
+    pub(crate) recorder: Arc<FlightRecorder>,
     /// Where files of failed ones go, and how many there may be.
     pub(crate) folder: Option<(PathBuf, usize)>,
 }

@@ -14,7 +14,7 @@ use crate::operations::leader::Leading;
 use crate::operations::metrics::Metrics;
 use crate::ownership::Everything;
 use crate::queue::{Backoff, Priority, QueueSettings, Reason};
-use crate::recorder::{Recorder, RecorderSettings};
+use crate::recorder::{FlightRecorder, RecorderSettings};
 use crate::watch::Informers;
 
 struct Nothing;
@@ -55,7 +55,7 @@ fn pool(api: Api, leading: Leading, stopping: watch::Receiver<bool>) -> WorkerPo
     let metrics = Metrics::new().controller(controller.name());
     let backoff = Backoff { first: Duration::from_millis(1), most: Duration::from_millis(1) };
     let settings = QueueSettings { backoff, ..QueueSettings::default() };
-    let recorder = Recorder::new(controller.name(), &RecorderSettings::default(), Arc::default());
+    let recorder = FlightRecorder::new(controller.name(), &RecorderSettings::default(), Arc::default());
     let watches = Arc::new(Informers::new(api));
     let driver = Driver::new(watches, Arc::default(), Duration::from_secs(60), Default::default());
     let context = Arc::new(ControllerContext::new(controller, settings, metrics));

@@ -15,7 +15,7 @@ use windlass::permissions::{Scope, permissions, roles};
 use windlass::{
     Controller, Cx, Declaration, Event, Kind, KindInfo, Machine, Outcome, States, Verb, done, fail, model,
 };
-use windlass_runtime::operations::events::{Recorder, Regarding};
+use windlass_runtime::operations::events::{EventRecorder, Regarding};
 use windlass_runtime::operations::leader::{LeaderSettings, Leadership, Timing};
 use windlass_runtime::operations::metrics::Metrics;
 use windlass_runtime::operations::preflight::preflight;
@@ -118,7 +118,7 @@ async fn describe_shows_a_series(cluster: &Cluster, kubernetes: &Kubernetes) {
     let pair = cluster.pairs().get("described").await.expect("a pair");
     let kind: KindInfo = two_configmaps::Pair::kind_info();
     let about = Regarding::of(&kind, &json!(pair));
-    let recorder = Recorder::start(Arc::new(Api::new(cluster.client.clone())), "host-1");
+    let recorder = EventRecorder::start(Arc::new(Api::new(cluster.client.clone())), "host-1");
     let events = recorder.controller("pair-keeper");
     for _ in 0..5 {
         events.publish(&about, &Event::warning("Clashing", "somebody else writes this"));

@@ -1,6 +1,6 @@
 //! Kubernetes Events about parents, as `kubectl describe` shows them.
 //!
-//! Start with [`Recorder`]. Publishing never waits and never fails: events go through a bounded channel to one task,
+//! Start with [`EventRecorder`]. Publishing never waits and never fails: events go through a bounded channel to one task,
 //! which counts those that repeat, holds back those of an object that has too many, and writes the rest. They are
 //! written through `events.k8s.io/v1`, as client-go's newer recorder does: `kubectl describe` reads the same objects
 //! through the core group, shows a series as "x5 over 3m" and the controller under "From", and a count is one small
@@ -35,7 +35,7 @@ const WAITING_MAX: usize = 1_000;
 const LAST_WRITES: Duration = Duration::from_secs(2);
 
 /// Writes the events of a process.
-pub struct Recorder {
+pub struct EventRecorder {
     sender: mpsc::Sender<Occurrence>,
     instance: Arc<str>,
     closing: oneshot::Sender<()>,
@@ -51,13 +51,13 @@ pub struct Events {
     full: Arc<AtomicBool>,
 }
 
-impl Recorder {
+impl EventRecorder {
     /// Writes events through this API. `instance` identifies the process: the name of the pod, or of the machine.
     pub fn start(api: Arc<dyn Perform>, instance: &str) -> Self {
         let (sender, receiver) = mpsc::channel(WAITING_MAX);
         let (closing, closed) = oneshot::channel();
         let task = tokio::spawn(record(api, receiver, closed));
-        Recorder { sender, instance: instance.into(), closing, task, full: Arc::default() }
+        EventRecorder { sender, instance: instance.into(), closing, task, full: Arc::default() }
     }
 
     /// For the events of one controller.

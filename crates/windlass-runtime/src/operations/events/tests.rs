@@ -108,7 +108,7 @@ fn events() -> ResourceId {
 }
 
 /// The events of a server as `kubectl describe` sees them, once all that was published is written.
-async fn written(server: &TestServer, recorder: Recorder) -> Vec<Value> {
+async fn written(server: &TestServer, recorder: EventRecorder) -> Vec<Value> {
     recorder.shutdown().await;
     server.list(events()).await
 }
@@ -118,7 +118,7 @@ async fn a_cluster_has_one_event_with_a_count() {
     let server = TestServer::start().await;
     let body = json!({ "metadata": { "name": "a" } });
     let parent = server.create(config_maps().resource, "default", body).await;
-    let recorder = Recorder::start(server.admin.clone(), "host-1");
+    let recorder = EventRecorder::start(server.admin.clone(), "host-1");
     let pair = recorder.controller("pair");
     let about = Regarding::of(&config_maps(), &parent);
     for _ in 0..5 {
@@ -140,7 +140,7 @@ async fn a_cluster_has_one_event_with_a_count() {
 #[tokio::test]
 async fn long_texts_and_names_and_objects_without_a_namespace_are_accepted() {
     let server = TestServer::start().await;
-    let recorder = Recorder::start(server.admin.clone(), &"h".repeat(300));
+    let recorder = EventRecorder::start(server.admin.clone(), &"h".repeat(300));
     let events = recorder.controller("pair");
     let nodes =
         KindInfo { resource: ResourceId::new("", "v1", "nodes"), kind: "Node".to_owned(), namespaced: false };
@@ -183,7 +183,7 @@ impl Perform for Refuses {
 
 #[tokio::test(start_paused = true)]
 async fn who_publishes_neither_waits_nor_fails() {
-    let recorder = Recorder::start(Arc::new(Refuses), "host-1");
+    let recorder = EventRecorder::start(Arc::new(Refuses), "host-1");
     let events = recorder.controller("pair");
     for number in 0..10 * WAITING_MAX {
         let about = regarding(&ObjectRef::new("default", &number.to_string()));
@@ -197,7 +197,7 @@ async fn who_publishes_neither_waits_nor_fails() {
 #[tokio::test]
 async fn who_publishes_may_outlive_the_recorder() {
     let server = TestServer::start().await;
-    let recorder = Recorder::start(server.admin.clone(), "host-1");
+    let recorder = EventRecorder::start(server.admin.clone(), "host-1");
     let pair = recorder.controller("pair");
     drop(recorder);
     for name in ["a", "b"] {
@@ -210,7 +210,7 @@ async fn who_publishes_may_outlive_the_recorder() {
 #[tokio::test]
 async fn an_event_that_is_refused_is_given_up() {
     let server = TestServer::start().await;
-    let recorder = Recorder::start(server.admin.clone(), "host-1");
+    let recorder = EventRecorder::start(server.admin.clone(), "host-1");
     let events = recorder.controller("pair");
     events.publish(&regarding(&ObjectRef::new("no-such-namespace", "a")), &Event::normal("Made", "x"));
     events.publish(&regarding(&ObjectRef::new("default", "b")), &Event::normal("Made", "x"));
