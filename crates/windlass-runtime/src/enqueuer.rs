@@ -5,10 +5,10 @@ use std::sync::Arc;
 use windlass::{Cause, ObjectRef, Trigger};
 
 use crate::controller_context::ControllerContext;
+use crate::informer::WatchEvent;
 use crate::ownership::Ownership;
 use crate::queue::{Priority, Reason};
 use crate::trigger_priority::{priority, spec_changed};
-use crate::watch::WatchEvent;
 
 /// Enqueues parents that this process owns.
 pub(crate) struct Enqueuer {

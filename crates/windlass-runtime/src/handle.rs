@@ -10,12 +10,12 @@ use tokio::sync::watch;
 use windlass::ObjectRef;
 use windlass::recording::Recording;
 
+use crate::informer::{InformerState, Informers, Selection};
 use crate::operations::endpoints::{Check, Health};
 use crate::operations::metrics::Metrics;
 use crate::operations::preflight::Degraded;
 use crate::recorder::{SaveError, save};
 use crate::running::{Enqueuers, Recorders};
-use crate::watch::{Informers, Selection, WatchState};
 
 /// What can be asked of a running manager, and changed in it. Clones are for the same manager.
 #[derive(Clone)]
@@ -24,7 +24,7 @@ pub struct Handle {
 }
 
 struct Shared {
-    watches: Arc<Informers>,
+    informers: Arc<Informers>,
     workers: BTreeMap<String, watch::Sender<usize>>,
     enqueuers: Enqueuers,
     recorders: Recorders,
@@ -35,7 +35,7 @@ struct Shared {
 
 impl Handle {
     pub(crate) fn new(
-        watches: Arc<Informers>,
+        informers: Arc<Informers>,
         workers: BTreeMap<String, watch::Sender<usize>>,
         enqueuers: Enqueuers,
         recorders: Recorders,
@@ -44,7 +44,7 @@ impl Handle {
         stop: watch::Sender<bool>,
     ) -> Self {
         Handle {
-            shared: Arc::new(Shared { watches, workers, enqueuers, recorders, metrics, degraded, stop }),
+            shared: Arc::new(Shared { informers, workers, enqueuers, recorders, metrics, degraded, stop }),
         }
     }
 
@@ -74,14 +74,14 @@ impl Handle {
         enqueuer.map(|enqueuer| enqueuer.enqueue_external(parent, what)).is_some()
     }
 
-    /// The state of each watch.
-    pub fn watches(&self) -> Vec<(Selection, WatchState)> {
-        self.shared.watches.states()
+    /// The state of each informer.
+    pub fn informers(&self) -> Vec<(Selection, InformerState)> {
+        self.shared.informers.states()
     }
 
-    /// Waits until the caches of all watches are synced.
+    /// Waits until the caches of all informers are synced.
     pub async fn synced(&self) {
-        join_all(self.shared.watches.all().iter().map(|watch| watch.state.synced())).await;
+        join_all(self.shared.informers.all().iter().map(|informer| informer.state.synced())).await;
     }
 
     /// What the manager counts.
@@ -140,14 +140,14 @@ impl Health for Handle {
     }
 
     fn readiness(&self) -> Vec<Check> {
-        let check = |(selection, state): (Selection, WatchState)| {
+        let check = |(selection, state): (Selection, InformerState)| {
             let name = format!("watch {selection}");
             match state {
-                WatchState { synced: true, error: None } => Check::good(name),
-                WatchState { error: Some(error), .. } => Check::bad(name, error),
-                WatchState { .. } => Check::bad(name, "cache not synced yet"),
+                InformerState { synced: true, error: None } => Check::good(name),
+                InformerState { error: Some(error), .. } => Check::bad(name, error),
+                InformerState { .. } => Check::bad(name, "cache not synced yet"),
             }
         };
-        self.watches().into_iter().map(check).chain(self.shared.degraded.checks()).collect()
+        self.informers().into_iter().map(check).chain(self.shared.degraded.checks()).collect()
     }
 }

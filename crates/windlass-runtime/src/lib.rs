@@ -1,6 +1,6 @@
 //! Runs machines on any Kubernetes that a kubeconfig, or the pod's own account, can reach.
 //!
-//! Start with [`Manager`]. A change of an object comes through a watch (`watch`), is cached (`cache`), and enqueues
+//! Start with [`Manager`]. A change of an object comes through an informer (`informer`), is cached (`cache`), and enqueues
 //! reconciles (`subscription`, `enqueuer`, [`queue`]). Workers (`worker_pool`, `worker`) take and perform them
 //! (`driver`) with requests to the API server (`api`), whose responses go into the cache at once.
 
@@ -10,6 +10,7 @@ mod controller_context;
 mod driver;
 mod enqueuer;
 mod handle;
+mod informer;
 mod manager;
 pub mod manifests;
 pub mod operations;
@@ -26,13 +27,13 @@ mod start_error;
 mod subscription;
 mod trigger_priority;
 mod waits;
-mod watch;
 mod worker;
 mod worker_pool;
 
 pub use api::Api;
 pub use driver::ContestSettings;
 pub use handle::Handle;
+pub use informer::{InformerState, Selection};
 pub use manager::{DEFAULT_WORKERS, Manager};
 pub use ownership::{Everything, Ownership};
 pub use plan::{Plan, PlanError, PlannedAction, PlannedChange, Planner, plan};
@@ -41,4 +42,3 @@ pub use running::Running;
 pub use services::ServiceClient;
 pub use signals::signalled;
 pub use start_error::StartError;
-pub use watch::{Selection, WatchState};

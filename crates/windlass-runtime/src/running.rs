@@ -18,6 +18,7 @@ use crate::controller_context::ControllerContext;
 use crate::driver::Driver;
 use crate::enqueuer::Enqueuer;
 use crate::handle::Handle;
+use crate::informer::{Informers, Selection, follow};
 use crate::manager::{Manager, Source};
 use crate::operations::endpoints::Endpoints;
 use crate::operations::events::EventRecorder;
@@ -27,7 +28,6 @@ use crate::operations::preflight::Degraded;
 use crate::recorder::FlightRecorder;
 use crate::start_error::StartError;
 use crate::subscription::{Subscription, open};
-use crate::watch::{Informers, Selection, follow};
 use crate::worker::Records;
 use crate::worker_pool::WorkerPool;
 
@@ -92,10 +92,10 @@ pub(crate) async fn start(mut manager: Manager) -> Result<Running, StartError> {
         None => None,
         Some(settings) => Some(Leadership::start(Arc::new(api.clone()), settings, manager.metrics.clone())?),
     };
-    let watches = Arc::new(Informers::new(api));
+    let informers = Arc::new(Informers::new(api));
     let (stop, stopping) = watch::channel(false);
     let leading = leadership.as_ref().map(Leadership::leading);
-    let common = Common { watches: &watches, event_recorder: event_recorder.as_ref(), leading, stopping };
+    let common = Common { informers: &informers, event_recorder: event_recorder.as_ref(), leading, stopping };
     let redaction = Arc::new(std::mem::take(&mut manager.redaction));
     let recorders: Recorders = manager
         .controllers
@@ -110,14 +110,14 @@ pub(crate) async fn start(mut manager: Manager) -> Result<Running, StartError> {
     let enqueuers: Enqueuers = pools.iter().map(WorkerPool::named_enqueuer).collect();
     listen_to_sources(sources, &enqueuers, &mut beside)?;
     let handle =
-        Handle::new(Arc::clone(&watches), workers, enqueuers, recorders, metrics.clone(), degraded, stop);
+        Handle::new(Arc::clone(&informers), workers, enqueuers, recorders, metrics.clone(), degraded, stop);
     let endpoints = match endpoints {
         None => None,
         Some(address) => Some(Endpoints::start(address, metrics, Arc::new(handle.clone())).await?),
     };
-    for watch in watches.all() {
-        let api = watches.api().clone();
-        beside.spawn(async move { follow(&api, &watch).await });
+    for informer in informers.all() {
+        let api = informers.api().clone();
+        beside.spawn(async move { follow(&api, &informer).await });
     }
     let mut working = JoinSet::new();
     pools.into_iter().for_each(|pool| drop(working.spawn(pool.work())));
@@ -165,7 +165,7 @@ pub(crate) type Recorders = BTreeMap<String, Arc<FlightRecorder>>;
 
 /// What all controllers of a process share.
 struct Common<'a> {
-    watches: &'a Arc<Informers>,
+    informers: &'a Arc<Informers>,
     event_recorder: Option<&'a EventRecorder>,
     leading: Option<Leading>,
     stopping: watch::Receiver<bool>,
@@ -177,11 +177,15 @@ fn worker_pools(
     recorders: &Recorders,
     common: Common<'_>,
 ) -> Result<(Vec<WorkerPool>, Workers), StartError> {
-    let Common { watches, event_recorder, leading, stopping } = common;
-    let driver =
-        Driver::new(Arc::clone(watches), Arc::clone(&manager.services), manager.time_limit, manager.contests);
+    let Common { informers, event_recorder, leading, stopping } = common;
+    let driver = Driver::new(
+        Arc::clone(informers),
+        Arc::clone(&manager.services),
+        manager.time_limit,
+        manager.contests,
+    );
     let (mut pools, mut workers) = (Vec::new(), Workers::new());
-    open_watches(manager, watches)?;
+    open_informers(manager, informers)?;
     for controller in manager.controllers.iter().cloned() {
         let metrics = manager.metrics.controller(controller.name());
         let (sender, receiver) = watch::channel(manager.workers);
@@ -194,7 +198,7 @@ fn worker_pools(
         context.export_queue_metrics();
         let enqueuer = Arc::new(Enqueuer::new(Arc::clone(&context), ownership));
         pools.push(WorkerPool {
-            watches: Subscription::all(watches, &enqueuer, &manager.namespaces).map_err(unreadable)?,
+            informers: Subscription::all(informers, &enqueuer, &manager.namespaces).map_err(unreadable)?,
             context,
             enqueuer,
             driver: driver.clone().only_while(leading.clone()),
@@ -208,15 +212,15 @@ fn worker_pools(
     Ok((pools, workers))
 }
 
-/// Opens the watches of all controllers, the widest first: they also serve narrower ones.
-fn open_watches(manager: &Manager, watches: &Informers) -> Result<(), StartError> {
+/// Opens the informers of all controllers, the widest first: they also serve narrower ones.
+fn open_informers(manager: &Manager, informers: &Informers) -> Result<(), StartError> {
     let declared = manager.controllers.iter().flat_map(|controller| controller.declaration().all_watches());
     let mut wanted: Vec<(Selection, &windlass::WatchDeclaration)> = declared
         .flat_map(|declared| Selection::all_of(declared, &manager.namespaces).map(move |one| (one, declared)))
         .collect();
     wanted.sort_by_key(|(selection, _)| selection.narrowness());
     for (selection, declared) in wanted {
-        open(watches, declared, selection).map_err(unreadable)?;
+        open(informers, declared, selection).map_err(unreadable)?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use windlass::{ObjectRef, Trigger, WatchDeclaration};
 
 use crate::enqueuer::Enqueuer;
-use crate::watch::{EventHandler, Informer, Informers, Selection, WatchEvent};
+use crate::informer::{EventHandler, Informer, Informers, Selection, WatchEvent};
 
 /// The event handler of one controller at one informer.
 pub(crate) struct Subscription {
@@ -30,24 +30,24 @@ impl Subscription {
     /// # Errors
     /// When a selector cannot be read; with the watch that it is of.
     pub(crate) fn all<'a>(
-        watches: &Informers,
+        informers: &Informers,
         enqueuer: &'a Arc<Enqueuer>,
         namespaces: &[String],
     ) -> Result<Vec<Arc<Informer>>, (&'a WatchDeclaration, String)> {
         let mut opened: Vec<(Arc<Informer>, Vec<WatchBinding>)> = Vec::new();
         for (number, declared) in enqueuer.context.controller.declaration().all_watches().iter().enumerate() {
             for selection in Selection::all_of(declared, namespaces) {
-                let watch = open(watches, declared, selection.clone())?;
-                let binding = WatchBinding { declared: number, wider: watch.selection != selection };
-                match opened.iter_mut().find(|(known, _)| Arc::ptr_eq(known, &watch)) {
+                let informer = open(informers, declared, selection.clone())?;
+                let binding = WatchBinding { declared: number, wider: informer.selection != selection };
+                match opened.iter_mut().find(|(known, _)| Arc::ptr_eq(known, &informer)) {
                     Some((_, bindings)) => bindings.push(binding),
-                    None => opened.push((watch, vec![binding])),
+                    None => opened.push((informer, vec![binding])),
                 }
             }
         }
-        let listen = |(watch, bindings): (Arc<Informer>, Vec<WatchBinding>)| {
-            watch.add_event_handler(Arc::new(Subscription { enqueuer: Arc::clone(enqueuer), bindings }));
-            watch
+        let listen = |(informer, bindings): (Arc<Informer>, Vec<WatchBinding>)| {
+            informer.add_event_handler(Arc::new(Subscription { enqueuer: Arc::clone(enqueuer), bindings }));
+            informer
         };
         Ok(opened.into_iter().map(listen).collect())
     }
@@ -81,13 +81,13 @@ impl Subscription {
     }
 }
 
-/// Opens a watch for what is declared.
+/// Opens an informer for what is declared.
 pub(crate) fn open<'a>(
-    watches: &Informers,
+    informers: &Informers,
     declared: &'a WatchDeclaration,
     selection: Selection,
 ) -> Result<Arc<Informer>, (&'a WatchDeclaration, String)> {
-    let opened = watches.open(&declared.kind, selection, declared.indexed_labels());
+    let opened = informers.open(&declared.kind, selection, declared.indexed_labels());
     opened.map_err(|message| (declared, message))
 }
 
@@ -103,7 +103,7 @@ impl WatchBinding {
 
 impl EventHandler for Subscription {
     fn changed(&self, event: &WatchEvent) {
-        // This calls functions of the machine; a panic in one of them must not end the watch.
+        // This calls functions of the machine; a panic in one of them must not end the informer.
         match catch_unwind(AssertUnwindSafe(|| self.triggers(event))) {
             Ok(triggers) => self.enqueuer.enqueue(triggers, event),
             Err(_) => self.enqueuer.event_dropped(event),

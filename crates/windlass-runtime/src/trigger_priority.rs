@@ -4,8 +4,8 @@ use serde_json::Value;
 use windlass::Cause;
 use windlass::model::object;
 
+use crate::informer::EventOrigin;
 use crate::queue::Priority;
-use crate::watch::EventOrigin;
 
 /// How urgent a trigger is. A controller's own write comes back to it through the watch like any other change, and is
 /// rarely followed by work, so it has low priority. A parent that another controller of this process created is live.

@@ -1,4 +1,4 @@
-//! The cache of one watch: objects as text, never older than what this process last wrote itself.
+//! The cache of one informer: objects as text, never older than what this process last wrote itself.
 //!
 //! The cache learns of changes from two sources: the watch, in the order of versions but late, and the responses to our
 //! own writes, immediately. Versions put them in order. `reached` is the version up to which the watch has reported
@@ -19,7 +19,7 @@ pub(crate) use index::IndexedValues;
 use index::Indexes;
 use namespace_range::namespace_range;
 
-/// The objects that one watch is about.
+/// The objects that one informer keeps.
 #[derive(Default)]
 pub(crate) struct Cache {
     objects: RwLock<Objects>,

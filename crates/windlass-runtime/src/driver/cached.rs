@@ -1,4 +1,4 @@
-//! Reads that a watch answers.
+//! Reads that an informer answers.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use windlass::model::selector::{FieldSelector, LabelSelector};
 use windlass::model::types::Origin;
 use windlass::model::{Body, List, Options, Request, Response, Status, Verb};
 
-use crate::watch::{Informer, Informers};
+use crate::informer::{Informer, Informers};
 
 use super::memo::Memo;
 
-/// The answer to a read, if a watch knows all that it is about.
-pub(super) fn answer(watches: &Informers, request: &Request, memo: &Memo) -> Option<Response> {
+/// The answer to a read, if an informer knows all that it is about.
+pub(super) fn answer(informers: &Informers, request: &Request, memo: &Memo) -> Option<Response> {
     let selectors = Options {
         label_selector: request.options.label_selector.clone(),
         field_selector: request.options.field_selector.clone(),
@@ -24,40 +24,41 @@ pub(super) fn answer(watches: &Informers, request: &Request, memo: &Memo) -> Opt
         return None;
     }
     match (request.verb, &request.name) {
-        (Verb::Get, Some(name)) => get(watches, request, name, memo),
-        (Verb::List, None) => list(watches, request, memo),
+        (Verb::Get, Some(name)) => get(informers, request, name, memo),
+        (Verb::List, None) => list(informers, request, memo),
         _ => None,
     }
 }
 
-fn get(watches: &Informers, request: &Request, name: &str, memo: &Memo) -> Option<Response> {
+fn get(informers: &Informers, request: &Request, name: &str, memo: &Memo) -> Option<Response> {
     let Request { resource, namespace, .. } = request;
     let key = ObjectRef::new(namespace.as_deref().unwrap_or_default(), name);
-    let read = |watch: &Informer| watch.cache.get(&key).map(|found| Response::object(memo.read(&found.text)));
-    match watches.covering(resource, namespace.as_deref()) {
+    let read =
+        |informer: &Informer| informer.cache.get(&key).map(|found| Response::object(memo.read(&found.text)));
+    match informers.covering(resource, namespace.as_deref()) {
         Some(whole) => {
             let missing = || Status::not_found(&resource.group, &resource.plural, name).into();
             Some(read(&whole).unwrap_or_else(missing))
         }
         // One that is not selected may be there all the same.
-        None => watches.knowing(resource, &key).and_then(|watch| read(&watch)),
+        None => informers.knowing(resource, &key).and_then(|informer| read(&informer)),
     }
 }
 
-fn list(watches: &Informers, request: &Request, memo: &Memo) -> Option<Response> {
+fn list(informers: &Informers, request: &Request, memo: &Memo) -> Option<Response> {
     // What cannot be read is for the API server to refuse.
     let labels = LabelSelector::parse(request.options.label_selector.as_deref().unwrap_or_default()).ok()?;
     let fields = FieldSelector::parse(request.options.field_selector.as_deref().unwrap_or_default()).ok()?;
     let namespace = request.namespace.as_deref();
-    let watch = watches.covering_selection(&request.resource, namespace, &labels, &fields)?;
+    let informer = informers.covering_selection(&request.resource, namespace, &labels, &fields)?;
     // Read before the objects: the list is then at least of this version.
-    let version = watch.cache.reached();
-    let found = watch.cache.list(namespace, &labels);
+    let version = informer.cache.reached();
+    let found = informer.cache.list(namespace, &labels);
     let selected =
         |object: &Arc<Value>| labels.matches(&object["metadata"]["labels"]) && fields.matches(object);
     let list = List {
-        api_version: watch.kind.api_version(),
-        kind: format!("{}List", watch.kind.kind),
+        api_version: informer.kind.api_version(),
+        kind: format!("{}List", informer.kind.kind),
         origin: Origin::BuiltIn,
         resource_version: version.to_string(),
         continue_token: None,

@@ -20,12 +20,12 @@ use windlass::{Answer, Ask, Bug, Contested, Controller, KindInfo, ObjectRef, Rec
 use windlass::{Rival, Shortcut, Step};
 
 use crate::api::{self, Api};
+use crate::informer::Informers;
 use crate::operations::clock::now;
 use crate::operations::entropy::random_bytes;
 use crate::operations::leader::Leading;
 use crate::operations::spans;
 use crate::services::Services;
-use crate::watch::Informers;
 
 pub use contest::ContestSettings;
 use contest::{Applied, Contests};
@@ -41,7 +41,7 @@ const LAST_WORDS: Duration = Duration::from_secs(10);
 #[derive(Clone)]
 pub(crate) struct Driver {
     api: Api,
-    watches: Arc<Informers>,
+    informers: Arc<Informers>,
     services: Arc<Services>,
     time_limit: Duration,
     contests: Arc<Mutex<Contests>>,
@@ -94,13 +94,13 @@ impl Transcript {
 
 impl Driver {
     pub(crate) fn new(
-        watches: Arc<Informers>,
+        informers: Arc<Informers>,
         services: Arc<Services>,
         time_limit: Duration,
         contests: ContestSettings,
     ) -> Self {
         let contests = Arc::new(Mutex::new(Contests::new(contests)));
-        Driver { api: watches.api().clone(), watches, services, time_limit, contests, leading: None }
+        Driver { api: informers.api().clone(), informers, services, time_limit, contests, leading: None }
     }
 
     /// Acts only while this process leads. A process that was paused and resumes has its reconciles where they were;
@@ -178,17 +178,17 @@ impl Driver {
     async fn request(&self, request: &Request, shortcut: Shortcut, memo: &Memo) -> Response {
         match shortcut {
             Shortcut::None => {
-                if let Some(writing) = StatusWrite::new(&self.watches, request) {
+                if let Some(writing) = StatusWrite::new(&self.informers, request) {
                     return self.write_status(&writing, request, memo).await;
                 }
             }
             Shortcut::Cache => {
-                if let Some(response) = cached::answer(&self.watches, request, memo) {
+                if let Some(response) = cached::answer(&self.informers, request, memo) {
                     return response;
                 }
             }
             Shortcut::SkipIfUnchanged => {
-                if let Some(applying) = Applying::new(&self.watches, request) {
+                if let Some(applying) = Applying::new(&self.informers, request) {
                     return self.apply(&applying, request, memo).await;
                 }
             }
@@ -267,7 +267,7 @@ impl Driver {
             Body::Object(object) if request.verb != Verb::Delete || object::is_deleting(object) => {
                 if let Ok(text) = std::str::from_utf8(&answered.body) {
                     let known = |text: &Arc<str>| memo.known(text);
-                    memo.add(self.watches.wrote(&request.resource, object, text, known), object);
+                    memo.add(self.informers.wrote(&request.resource, object, text, known), object);
                 }
             }
             Body::Object(_) | Body::Status(_) if request.verb == Verb::Delete => {
@@ -275,7 +275,7 @@ impl Driver {
                     let key = ObjectRef::new(request.namespace.as_deref().unwrap_or_default(), name);
                     let uid = request.options.preconditions.uid.as_deref();
                     self.contests().unmade(&request.resource, &key);
-                    self.watches.deleted(&request.resource, &key, uid);
+                    self.informers.deleted(&request.resource, &key, uid);
                 }
             }
             _ => {}

@@ -8,13 +8,13 @@ use windlass::ObjectRef;
 use windlass::model::apply::is_unchanged;
 use windlass::model::{PatchKind, Request, Verb, object};
 
-use crate::watch::{Informer, Informers};
+use crate::informer::{Informer, Informers};
 
 use super::memo::Memo;
 
-/// An apply of an object that a watch knows.
+/// An apply of an object that an informer knows.
 pub(super) struct Applying<'a> {
-    watch: Arc<Informer>,
+    informer: Arc<Informer>,
     pub(super) key: ObjectRef,
     body: &'a Value,
     pub(super) manager: &'a str,
@@ -23,7 +23,7 @@ pub(super) struct Applying<'a> {
 }
 
 impl<'a> Applying<'a> {
-    pub(super) fn new(watches: &Informers, request: &'a Request) -> Option<Self> {
+    pub(super) fn new(informers: &Informers, request: &'a Request) -> Option<Self> {
         let (Some(name), Some(body), Some(manager)) =
             (&request.name, &request.body, &request.options.field_manager)
         else {
@@ -33,45 +33,45 @@ impl<'a> Applying<'a> {
         if !whole || request.options.dry_run {
             return None;
         }
-        let watch = watches.covering(&request.resource, request.namespace.as_deref())?;
+        let informer = informers.covering(&request.resource, request.namespace.as_deref())?;
         let key = ObjectRef::new(request.namespace.as_deref().unwrap_or_default(), name);
-        Some(Applying { watch, key, body, manager, hash: hash(body, manager, request.options.force) })
+        Some(Applying { informer, key, body, manager, hash: hash(body, manager, request.options.force) })
     }
 
     /// The object as it is, if the apply would leave it so.
     pub(super) fn unchanged(&self, memo: &Memo) -> Option<Arc<Value>> {
-        let found = self.watch.cache.get(&self.key)?;
+        let found = self.informer.cache.get(&self.key)?;
         let live = memo.read(&found.text);
         let wanted_uid = object::uid(self.body);
         if !wanted_uid.is_empty() && wanted_uid != object::uid(&live) {
             return None;
         }
-        if self.watch.cache.is_applied(&self.key, found.version, self.hash) {
+        if self.informer.cache.is_applied(&self.key, found.version, self.hash) {
             return Some(live);
         }
         if !is_unchanged(&live, self.body, self.manager) {
             return None;
         }
-        self.watch.cache.remember_applied(&self.key, found.version, self.hash);
+        self.informer.cache.remember_applied(&self.key, found.version, self.hash);
         Some(live)
     }
 
     /// Whether there is no such object yet.
     pub(super) fn is_missing(&self) -> bool {
-        self.watch.cache.get(&self.key).is_none()
+        self.informer.cache.get(&self.key).is_none()
     }
 
     /// The object before an apply that was sent before: if this one changes it, another writer has changed it back.
     pub(super) fn applied_before(&self, memo: &Memo) -> Option<Arc<Value>> {
-        let found = self.watch.cache.get(&self.key)?;
-        self.watch.cache.was_applied(&self.key, self.hash).then(|| memo.read(&found.text))
+        let found = self.informer.cache.get(&self.key)?;
+        self.informer.cache.was_applied(&self.key, self.hash).then(|| memo.read(&found.text))
     }
 
     /// Records the response to an apply: sending it again would change nothing. The server may have normalised some
     /// values, so the object alone does not show this.
     pub(super) fn remember(&self, answer: &Value) {
         if let Ok(version) = object::resource_version(answer).parse() {
-            self.watch.cache.remember_applied(&self.key, version, self.hash);
+            self.informer.cache.remember_applied(&self.key, version, self.hash);
         }
     }
 }

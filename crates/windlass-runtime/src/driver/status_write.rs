@@ -9,13 +9,13 @@ use serde_json::Value;
 use windlass::model::{PatchKind, Request, Verb, object};
 use windlass::{ObjectRef, Rival};
 
-use crate::watch::{Informer, Informers};
+use crate::informer::{Informer, Informers};
 
 use super::memo::Memo;
 
-/// A write of the status of an object that a watch knows.
+/// A write of the status of an object that an informer knows.
 pub(super) struct StatusWrite<'a> {
-    watch: Arc<Informer>,
+    informer: Arc<Informer>,
     pub(super) key: ObjectRef,
     pub(super) manager: &'a str,
     /// Hash of the field manager and the status, without timestamps.
@@ -23,7 +23,7 @@ pub(super) struct StatusWrite<'a> {
 }
 
 impl<'a> StatusWrite<'a> {
-    pub(super) fn new(watches: &Informers, request: &'a Request) -> Option<Self> {
+    pub(super) fn new(informers: &Informers, request: &'a Request) -> Option<Self> {
         let (Some(name), Some(body), Some(manager)) =
             (&request.name, &request.body, &request.options.field_manager)
         else {
@@ -33,18 +33,18 @@ impl<'a> StatusWrite<'a> {
         if request.verb != Verb::Patch(PatchKind::Merge) || !of_status || request.options.dry_run {
             return None;
         }
-        let watch = watches.covering(&request.resource, request.namespace.as_deref())?;
+        let informer = informers.covering(&request.resource, request.namespace.as_deref())?;
         let key = ObjectRef::new(request.namespace.as_deref().unwrap_or_default(), name);
         let mut hasher = DefaultHasher::new();
         manager.hash(&mut hasher);
         hash_without_times(&body["status"], &mut hasher);
-        Some(StatusWrite { watch, key, manager, hash: hasher.finish() })
+        Some(StatusWrite { informer, key, manager, hash: hasher.finish() })
     }
 
     /// Who else has written the status since the same was written before; `None` if it is written for the first time.
     pub(super) fn rivals(&self, memo: &Memo) -> Option<Vec<Rival>> {
-        let found = self.watch.cache.get(&self.key)?;
-        if !self.watch.cache.was_applied(&self.key, self.hash) {
+        let found = self.informer.cache.get(&self.key)?;
+        if !self.informer.cache.was_applied(&self.key, self.hash) {
             return None;
         }
         let live = memo.read(&found.text);
@@ -68,7 +68,7 @@ impl<'a> StatusWrite<'a> {
     /// It was written, and this is the answer.
     pub(super) fn remember(&self, answer: &Value) {
         if let Ok(version) = object::resource_version(answer).parse() {
-            self.watch.cache.remember_applied(&self.key, version, self.hash);
+            self.informer.cache.remember_applied(&self.key, version, self.hash);
         }
     }
 }

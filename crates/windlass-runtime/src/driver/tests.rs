@@ -36,9 +36,9 @@ fn failure(answer: &Answer) -> Option<u16> {
 async fn writes_are_held_back_while_another_leads_whatever_their_shortcut() {
     let (api, asked) = counting_api();
     let (lease, leading) = Leading::controlled();
-    let watches = Arc::new(Informers::new(api));
+    let informers = Arc::new(Informers::new(api));
     let contests = ContestSettings::default();
-    let driver = Driver::new(watches, Arc::default(), Duration::from_secs(60), contests);
+    let driver = Driver::new(informers, Arc::default(), Duration::from_secs(60), contests);
     let driver = driver.only_while(Some(leading));
     let writes = [
         ask(Verb::Create, Shortcut::None),
@@ -67,10 +67,10 @@ async fn a_contested_status_is_held_back_with_a_conflict() {
         kind: "ConfigMap".to_owned(),
         namespaced: true,
     };
-    let watches = Arc::new(Informers::new(api));
-    let opened = watches.open(&kind, crate::watch::Selection::whole(&kind, None), std::iter::empty());
-    opened.expect("a watch of everything").state.set_synced();
-    let driver = Driver::new(watches, Arc::default(), Duration::from_secs(60), ContestSettings::default());
+    let informers = Arc::new(Informers::new(api));
+    let opened = informers.open(&kind, crate::informer::Selection::whole(&kind, None), std::iter::empty());
+    opened.expect("an informer of everything").state.set_synced();
+    let driver = Driver::new(informers, Arc::default(), Duration::from_secs(60), ContestSettings::default());
     let Ask::Api { mut request, shortcut, detail } = ask(Verb::Patch(PatchKind::Merge), Shortcut::None)
     else {
         unreachable!("it asks the API");

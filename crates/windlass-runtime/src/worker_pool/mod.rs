@@ -11,9 +11,9 @@ use tokio::time::sleep_until;
 use crate::controller_context::ControllerContext;
 use crate::driver::Driver;
 use crate::enqueuer::Enqueuer;
+use crate::informer::Informer;
 use crate::operations::events::Events;
 use crate::operations::leader::Leading;
-use crate::watch::Informer;
 use crate::worker::{Records, process};
 
 /// One controller at work.
@@ -23,7 +23,7 @@ pub(crate) struct WorkerPool {
     pub(crate) driver: Driver,
     /// The informers whose caches must be synced before the first reconcile: it would take what it does not see for
     /// missing.
-    pub(crate) watches: Vec<Arc<Informer>>,
+    pub(crate) informers: Vec<Arc<Informer>>,
     /// Where Kubernetes Events go, if they are published.
     pub(crate) events: Option<Events>,
     /// What keeps its reconciles.
@@ -55,7 +55,7 @@ impl WorkerPool {
         let mut leading = self.leading.take();
         let controller = self.context.controller.name().to_owned();
         tokio::select! {
-            _ = join_all(self.watches.iter().map(|watch| watch.state.synced())) => {}
+            _ = join_all(self.informers.iter().map(|informer| informer.state.synced())) => {}
             () = stopped(&mut stopping) => return,
         }
         loop {

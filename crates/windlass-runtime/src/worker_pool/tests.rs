@@ -10,12 +10,12 @@ use windlass::{Cause, Controller, Cx, Machine, ObjectRef, Outcome, States, done}
 
 use super::*;
 use crate::Api;
+use crate::informer::Informers;
 use crate::operations::leader::Leading;
 use crate::operations::metrics::Metrics;
 use crate::ownership::Everything;
 use crate::queue::{Backoff, Priority, QueueSettings, Reason};
 use crate::recorder::{FlightRecorder, RecorderSettings};
-use crate::watch::Informers;
 
 struct Nothing;
 
@@ -56,14 +56,14 @@ fn pool(api: Api, leading: Leading, stopping: watch::Receiver<bool>) -> WorkerPo
     let backoff = Backoff { first: Duration::from_millis(1), most: Duration::from_millis(1) };
     let settings = QueueSettings { backoff, ..QueueSettings::default() };
     let recorder = FlightRecorder::new(controller.name(), &RecorderSettings::default(), Arc::default());
-    let watches = Arc::new(Informers::new(api));
-    let driver = Driver::new(watches, Arc::default(), Duration::from_secs(60), Default::default());
+    let informers = Arc::new(Informers::new(api));
+    let driver = Driver::new(informers, Arc::default(), Duration::from_secs(60), Default::default());
     let context = Arc::new(ControllerContext::new(controller, settings, metrics));
     WorkerPool {
         enqueuer: Arc::new(Enqueuer::new(Arc::clone(&context), Arc::new(Everything))),
         context,
         driver,
-        watches: Vec::new(),
+        informers: Vec::new(),
         events: None,
         records: Records { recorder: Arc::new(recorder), folder: None },
         leading: Some(leading),

@@ -134,7 +134,7 @@ async fn a_watch_that_is_forbidden_is_named_and_tried_again() {
     let rig = Rig::start_on(cluster, tap).await;
     cluster.create_pair("a").await;
     let errors = || {
-        let states = rig.running.handle().watches();
+        let states = rig.running.handle().informers();
         let failed =
             states.into_iter().filter_map(|(selection, state)| Some((selection.to_string(), state.error?)));
         failed.collect::<Vec<(String, String)>>()
@@ -160,7 +160,7 @@ async fn a_kind_that_is_installed_later_is_found() {
     let embedded = Embedded::start_without_pairs().await;
     let cluster = &embedded.cluster;
     let rig = Rig::start(cluster).await;
-    let shown = || format!("{:?}", rig.running.handle().watches());
+    let shown = || format!("{:?}", rig.running.handle().informers());
     eventually("the failure is shown", async || shown().contains("install its CustomResourceDefinition"))
         .await;
     cluster.install_pairs().await;
@@ -188,7 +188,7 @@ async fn readiness_names_the_watch_that_is_not_synced() {
     let running = manager.endpoints(([127, 0, 0, 1], 0).into()).start().await.expect("it starts");
     let address = running.endpoints().expect("they are served");
     let pairs_synced = async || {
-        let states = running.handle().watches();
+        let states = running.handle().informers();
         states.iter().any(|(selection, state)| selection.resource.plural == "pairs" && state.synced)
     };
     eventually("pairs are synced", pairs_synced).await;

@@ -22,8 +22,8 @@ use crate::cache::{Cache, Change, Head, Source};
 pub(crate) use backoff::JitteredBackoff;
 pub(crate) use follow::follow;
 pub use selection::Selection;
+pub use state::InformerState;
 pub(crate) use state::StateCell;
-pub use state::WatchState;
 
 /// A change of one object.
 pub(crate) struct WatchEvent {
@@ -114,7 +114,7 @@ impl Informer {
         self.handlers.write().unwrap_or_else(PoisonError::into_inner).push(handler);
     }
 
-    /// Whether this watch observes everything that another one would.
+    /// Whether this informer observes everything that another one would.
     fn covers(&self, other: &Informer) -> bool {
         let (this, that) = (&self.selection, &other.selection);
         // A field selector cannot be evaluated on metadata afterwards.
@@ -126,7 +126,7 @@ impl Informer {
                 && other.fields.is_within(&self.fields))
     }
 
-    /// Whether an object is among those that this watch is about.
+    /// Whether an object is among those that this informer keeps.
     fn selects(&self, object: &Value) -> bool {
         let namespace = windlass::model::object::namespace(object);
         self.selection.namespace.as_deref().is_none_or(|wanted| wanted == namespace)
@@ -139,23 +139,23 @@ fn read(text: &str) -> Option<Arc<Value>> {
     serde_json::from_str(text).ok().map(Arc::new)
 }
 
-/// All watches of a process.
+/// All informers of a process.
 pub(crate) struct Informers {
     api: Api,
-    watches: Mutex<BTreeMap<Selection, Arc<Informer>>>,
+    informers: Mutex<BTreeMap<Selection, Arc<Informer>>>,
 }
 
 impl Informers {
     /// None yet.
     pub(crate) fn new(api: Api) -> Self {
-        Informers { api, watches: Mutex::default() }
+        Informers { api, informers: Mutex::default() }
     }
 
     pub(crate) fn api(&self) -> &Api {
         &self.api
     }
 
-    /// Returns a watch that covers a selection, and possibly more; creates one if there is none. It does nothing until
+    /// Returns an informer that covers a selection, and possibly more; creates one if there is none. It does nothing until
     /// it is followed. Its cache is indexed by the given labels.
     ///
     /// # Errors
@@ -167,33 +167,33 @@ impl Informers {
         indexed: impl Iterator<Item = &'a str>,
     ) -> Result<Arc<Informer>, String> {
         let wanted = Informer::new(kind.clone(), selection)?;
-        let mut watches = self.lock();
-        let known = watches.values().find(|known| known.covers(&wanted)).cloned();
-        let watch = known.unwrap_or_else(|| {
+        let mut informers = self.lock();
+        let known = informers.values().find(|known| known.covers(&wanted)).cloned();
+        let informer = known.unwrap_or_else(|| {
             let made = Arc::new(wanted);
-            watches.insert(made.selection.clone(), Arc::clone(&made));
+            informers.insert(made.selection.clone(), Arc::clone(&made));
             made
         });
-        indexed.for_each(|label| watch.cache.index(label));
-        Ok(watch)
+        indexed.for_each(|label| informer.cache.index(label));
+        Ok(informer)
     }
 
-    /// All watches.
+    /// All informers.
     pub(crate) fn all(&self) -> Vec<Arc<Informer>> {
         self.lock().values().cloned().collect()
     }
 
-    /// The state of each watch.
-    pub(crate) fn states(&self) -> Vec<(Selection, WatchState)> {
-        self.all().iter().map(|watch| (watch.selection.clone(), watch.state.get())).collect()
+    /// The state of each informer.
+    pub(crate) fn states(&self) -> Vec<(Selection, InformerState)> {
+        self.all().iter().map(|informer| (informer.selection.clone(), informer.state.get())).collect()
     }
 
-    /// A synced watch of all objects of a kind, in a namespace or (`None`) in all.
+    /// A synced informer of all objects of a kind, in a namespace or (`None`) in all.
     pub(crate) fn covering(&self, resource: &ResourceId, namespace: Option<&str>) -> Option<Arc<Informer>> {
-        self.synced(resource, namespace, |watch| watch.selection.is_whole())
+        self.synced(resource, namespace, |informer| informer.selection.is_whole())
     }
 
-    /// A synced watch of all objects of a kind that selectors match, in a namespace or (`None`) in all.
+    /// A synced informer of all objects of a kind that selectors match, in a namespace or (`None`) in all.
     pub(crate) fn covering_selection(
         &self,
         resource: &ResourceId,
@@ -201,17 +201,18 @@ impl Informers {
         labels: &LabelSelector,
         fields: &FieldSelector,
     ) -> Option<Arc<Informer>> {
-        let covers = |watch: &Informer| {
-            let Informer { labels: wider, fields: more, selection, .. } = watch;
+        let covers = |informer: &Informer| {
+            let Informer { labels: wider, fields: more, selection, .. } = informer;
             !selection.metadata_only && labels.is_within(wider) && fields.is_within(more)
         };
         self.synced(resource, namespace, covers)
     }
 
-    /// A watch that knows an object, though perhaps not all others.
+    /// An informer that knows an object, though perhaps not all others.
     pub(crate) fn knowing(&self, resource: &ResourceId, key: &ObjectRef) -> Option<Arc<Informer>> {
         let namespace = Some(key.namespace.as_str()).filter(|namespace| !namespace.is_empty());
-        let knows = |watch: &Informer| !watch.selection.metadata_only && watch.cache.get(key).is_some();
+        let knows =
+            |informer: &Informer| !informer.selection.metadata_only && informer.cache.get(key).is_some();
         self.synced(resource, namespace, knows)
     }
 
@@ -221,9 +222,10 @@ impl Informers {
         namespace: Option<&str>,
         wanted: impl Fn(&Informer) -> bool,
     ) -> Option<Arc<Informer>> {
-        let watches = self.lock();
-        let mut reaching = watches.values().filter(|watch| watch.selection.reaches(resource, namespace));
-        reaching.find(|watch| watch.state.is_synced() && wanted(watch)).cloned()
+        let informers = self.lock();
+        let mut reaching =
+            informers.values().filter(|informer| informer.selection.reaches(resource, namespace));
+        reaching.find(|informer| informer.state.is_synced() && wanted(informer)).cloned()
     }
 
     /// Adds the response to an own write to the caches, so that every later read sees it. Returns the text that is
@@ -235,28 +237,29 @@ impl Informers {
         text: &str,
         known: impl Fn(&Arc<str>) -> Option<Arc<Value>>,
     ) -> Option<Arc<str>> {
-        let watches = self.of(resource);
+        let informers = self.of(resource);
         // A subresource may be answered with an object of another kind.
-        let mut watches = watches.iter().filter(|watch| object["kind"] == *watch.kind.kind).peekable();
-        watches.peek()?;
+        let mut informers =
+            informers.iter().filter(|informer| object["kind"] == *informer.kind.kind).peekable();
+        informers.peek()?;
         let text: Arc<str> = text.into();
-        for watch in watches {
-            let head = Head::of(object, &watch.cache.indexed()).ok()?;
+        for informer in informers {
+            let head = Head::of(object, &informer.cache.indexed()).ok()?;
             let change = if head.is_last {
-                watch.cache.delete_own(&head.key, Some(&head.uid))
-            } else if !watch.selects(object) {
-                watch.cache.unselect_own(&head)
+                informer.cache.delete_own(&head.key, Some(&head.uid))
+            } else if !informer.selects(object) {
+                informer.cache.unselect_own(&head)
             } else {
-                watch.cache.put(head, watch.kept_text(object, &text), Source::OwnWrite)
+                informer.cache.put(head, informer.kept_text(object, &text), Source::OwnWrite)
             };
             match change {
-                Some(change) if watch.selection.metadata_only => {
-                    watch.announce(&change, EventOrigin::OwnWrite)
+                Some(change) if informer.selection.metadata_only => {
+                    informer.announce(&change, EventOrigin::OwnWrite)
                 }
                 Some(change) => {
                     let before = change.before.as_ref().and_then(|text| known(text).or_else(|| read(text)));
                     let after = change.after.is_some().then(|| Arc::clone(object));
-                    watch.announce_as(&change, before, after, EventOrigin::OwnWrite);
+                    informer.announce_as(&change, before, after, EventOrigin::OwnWrite);
                 }
                 None => {}
             }
@@ -266,18 +269,18 @@ impl Informers {
 
     /// Removes an object that this process has deleted from the caches.
     pub(crate) fn deleted(&self, resource: &ResourceId, key: &ObjectRef, uid: Option<&str>) {
-        for watch in self.of(resource) {
-            if let Some(change) = watch.cache.delete_own(key, uid) {
-                watch.announce(&change, EventOrigin::OwnWrite);
+        for informer in self.of(resource) {
+            if let Some(change) = informer.cache.delete_own(key, uid) {
+                informer.announce(&change, EventOrigin::OwnWrite);
             }
         }
     }
 
     fn of(&self, resource: &ResourceId) -> Vec<Arc<Informer>> {
-        self.lock().values().filter(|watch| watch.selection.resource == *resource).cloned().collect()
+        self.lock().values().filter(|informer| informer.selection.resource == *resource).cloned().collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Selection, Arc<Informer>>> {
-        self.watches.lock().unwrap_or_else(PoisonError::into_inner)
+        self.informers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,9 +1,9 @@
-//! Which objects a watch is about.
+//! Which objects an informer keeps.
 
 use windlass::KindInfo;
 use windlass::model::{Request, ResourceId, Verb};
 
-/// Which objects a watch is about.
+/// Which objects an informer keeps.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Selection {
     /// Group, version and plural.

@@ -1,4 +1,4 @@
-//! A watch against a server that answers from a script.
+//! An informer against a server that answers from a script.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -78,15 +78,16 @@ fn watch_from(version: u64) -> &'static str {
     Box::leak(format!("/api/v1/configmaps?{query}").into_boxed_str())
 }
 
-/// Follows a script to its end, and returns the observed events and the state of the watch.
-async fn followed(script: Script) -> (Vec<String>, WatchState) {
+/// Follows a script to its end, and returns the observed events and the state of the informer.
+async fn followed(script: Script) -> (Vec<String>, InformerState) {
     let (api, asked) = scripted(&script);
-    let watches = Informers::new(api.clone());
+    let informers = Informers::new(api.clone());
     let kind = kind();
     let diary = Arc::new(Diary::default());
     let handler: Arc<dyn EventHandler> = Arc::<Diary>::clone(&diary);
-    let watch = watches.open(&kind, Selection::whole(&kind, None), std::iter::empty()).expect("no selector");
-    watch.add_event_handler(handler);
+    let informer =
+        informers.open(&kind, Selection::whole(&kind, None), std::iter::empty()).expect("no selector");
+    informer.add_event_handler(handler);
     let over = async {
         while asked.lock().expect("lock is not poisoned").len() < script.len() {
             tokio::time::sleep(Duration::from_secs(1)).await;
@@ -95,13 +96,13 @@ async fn followed(script: Script) -> (Vec<String>, WatchState) {
         tokio::time::sleep(Duration::from_secs(20)).await;
     };
     tokio::select! {
-        () = follow(&api, &watch) => {}
+        () = follow(&api, &informer) => {}
         () = over => {}
     }
     let expected: Vec<&str> = script.iter().map(|(target, ..)| *target).collect();
     assert_eq!(asked.lock().expect("lock is not poisoned")[..script.len()], expected);
     let observed = diary.0.lock().expect("lock is not poisoned").clone();
-    (observed, watch.state.get())
+    (observed, informer.state.get())
 }
 
 #[tokio::test(start_paused = true)]
@@ -115,7 +116,7 @@ async fn pages_make_one_list() {
     ])
     .await;
     assert_eq!(observed, ["+a*", "+b*", "+c*", "+d", "-a", "+b"]);
-    assert_eq!(state, WatchState { synced: true, error: None });
+    assert_eq!(state, InformerState { synced: true, error: None });
 }
 
 #[tokio::test(start_paused = true)]
@@ -137,14 +138,15 @@ async fn an_expired_watch_lists_again_and_reports_only_changes() {
 async fn a_server_that_says_nothing_is_asked_again() {
     let (api, asked) = scripted(&Vec::new());
     let kind = kind();
-    let watches = Informers::new(api.clone());
-    let watch = watches.open(&kind, Selection::whole(&kind, None), std::iter::empty()).expect("no selector");
+    let informers = Informers::new(api.clone());
+    let informer =
+        informers.open(&kind, Selection::whole(&kind, None), std::iter::empty()).expect("no selector");
     tokio::select! {
-        () = follow(&api, &watch) => {}
+        () = follow(&api, &informer) => {}
         () = tokio::time::sleep(Duration::from_secs(300)) => {}
     }
     assert!((3..=5).contains(&asked.lock().expect("lock is not poisoned").len()));
-    let error = watch.state.get().error;
+    let error = informer.state.get().error;
     assert_eq!(error.as_deref(), Some("cannot watch configmaps: the API server does not answer"));
 }
 
@@ -161,21 +163,21 @@ async fn what_cannot_be_read_is_tried_again() {
     ])
     .await;
     assert_eq!(observed, ["+a*", "+b"]);
-    assert_eq!(state, WatchState { synced: true, error: Some("cannot watch configmaps: no".to_owned()) });
+    assert_eq!(state, InformerState { synced: true, error: Some("cannot watch configmaps: no".to_owned()) });
 }
 
-/// The events that a watch of a selection reports for own writes, and what it keeps.
+/// The events that an informer of a selection reports for own writes, and what it keeps.
 fn observed_writes(selection: Selection, writes: &[Value]) -> (Vec<String>, Vec<Arc<str>>) {
     let (api, _) = scripted(&Vec::new());
-    let watches = Informers::new(api);
-    let watch = watches.open(&kind(), selection, std::iter::empty()).expect("a selector");
+    let informers = Informers::new(api);
+    let informer = informers.open(&kind(), selection, std::iter::empty()).expect("a selector");
     let diary = Arc::new(Diary::default());
-    watch.add_event_handler(Arc::<Diary>::clone(&diary));
+    informer.add_event_handler(Arc::<Diary>::clone(&diary));
     for write in writes {
-        watches.wrote(&watch.selection.resource, &Arc::new(write.clone()), &write.to_string(), |_| None);
+        informers.wrote(&informer.selection.resource, &Arc::new(write.clone()), &write.to_string(), |_| None);
     }
     let observed = diary.0.lock().expect("lock is not poisoned").clone();
-    let kept = watch.cache.list(None, &LabelSelector::everything());
+    let kept = informer.cache.list(None, &LabelSelector::everything());
     (observed, kept.into_iter().map(|found| found.text).collect())
 }
 
@@ -201,7 +203,7 @@ async fn an_own_write_is_reported_as_the_watch_will_report_it() {
 #[tokio::test]
 async fn a_watch_serves_for_what_lies_within_it() {
     let (api, _) = scripted(&Vec::new());
-    let watches = Informers::new(api);
+    let informers = Informers::new(api);
     let selection = |namespace: Option<&str>, labels: &str, fields: &str, metadata_only: bool| Selection {
         labels: Some(labels.to_owned()).filter(|text| !text.is_empty()),
         fields: Some(fields.to_owned()).filter(|text| !text.is_empty()),
@@ -209,8 +211,8 @@ async fn a_watch_serves_for_what_lies_within_it() {
         ..Selection::whole(&kind(), namespace)
     };
     let opened = |selection: Selection| {
-        let watch = watches.open(&kind(), selection, std::iter::empty()).expect("a selector");
-        watch.selection.to_string()
+        let informer = informers.open(&kind(), selection, std::iter::empty()).expect("a selector");
+        informer.selection.to_string()
     };
     assert_eq!(opened(selection(Some("a"), "net", "", false)), "configmaps in namespace a with net");
     assert_eq!(opened(selection(Some("a"), "net=1", "", false)), "configmaps in namespace a with net");
@@ -221,7 +223,7 @@ async fn a_watch_serves_for_what_lies_within_it() {
     // Fields cannot be evaluated on metadata alone.
     assert_eq!(opened(selection(None, "net", "a=b", true)), "metadata of configmaps with net with a=b");
     assert_eq!(opened(selection(None, "net", "", false)), "configmaps with net");
-    assert_eq!(watches.all().len(), 5);
+    assert_eq!(informers.all().len(), 5);
     let order = |one: &Selection, other: &Selection| one.narrowness() < other.narrowness();
     assert!(order(&selection(None, "", "", false), &selection(None, "", "", true)));
     assert!(order(&selection(None, "", "", true), &selection(None, "a", "", false)));
@@ -231,7 +233,7 @@ async fn a_watch_serves_for_what_lies_within_it() {
 #[tokio::test]
 async fn reads_are_answered_by_watches_that_know_enough() {
     let (api, _) = scripted(&Vec::new());
-    let watches = Informers::new(api);
+    let informers = Informers::new(api);
     let resource = kind().resource;
     let mut known = typed("a", 1);
     known["metadata"]["labels"] = json!({"net": "1"});
@@ -239,17 +241,17 @@ async fn reads_are_answered_by_watches_that_know_enough() {
     let answers = || {
         let listed = |labels| {
             let (labels, fields) = (LabelSelector::parse(labels).expect("one"), FieldSelector::default());
-            watches.covering_selection(&resource, Some("default"), &labels, &fields).is_some()
+            informers.covering_selection(&resource, Some("default"), &labels, &fields).is_some()
         };
-        let whole = watches.covering(&resource, Some("default")).is_some();
-        (whole, listed(""), listed("net=1"), watches.knowing(&resource, &key).is_some())
+        let whole = informers.covering(&resource, Some("default")).is_some();
+        (whole, listed(""), listed("net=1"), informers.knowing(&resource, &key).is_some())
     };
     let open = |labels: Option<&str>, metadata_only| {
         let labels = labels.map(str::to_owned);
         let selection = Selection { labels, metadata_only, ..Selection::whole(&kind(), None) };
-        let watch = watches.open(&kind(), selection, std::iter::empty()).expect("a selector");
-        watches.wrote(&resource, &Arc::new(known.clone()), &known.to_string(), |_| None);
-        watch
+        let informer = informers.open(&kind(), selection, std::iter::empty()).expect("a selector");
+        informers.wrote(&resource, &Arc::new(known.clone()), &known.to_string(), |_| None);
+        informer
     };
     open(None, true).state.set_synced();
     assert_eq!(answers(), (false, false, false, false), "metadata is not enough");

@@ -1,4 +1,4 @@
-//! The loop of a watch: list, watch, resume; list again if the history has expired; back off if the server fails.
+//! The loop of an informer: list, watch, resume; list again if the history has expired; back off if the server fails.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
@@ -35,43 +35,43 @@ enum Broken {
     Failed(Box<Status>),
 }
 
-/// Keeps a watch up forever, even if a handler panics.
-pub(crate) async fn follow(api: &Api, watch: &Informer) {
+/// Keeps an informer up forever, even if a handler panics.
+pub(crate) async fn follow(api: &Api, informer: &Informer) {
     let mut backoff = JitteredBackoff::new(BACKOFF);
     loop {
-        let _panic = AssertUnwindSafe(follow_on(api, watch)).catch_unwind().await;
-        wait(watch, &mut backoff, "the watch panicked; please report this").await;
+        let _panic = AssertUnwindSafe(follow_on(api, informer)).catch_unwind().await;
+        wait(informer, &mut backoff, "the watch panicked; please report this").await;
     }
 }
 
-async fn follow_on(api: &Api, watch: &Informer) {
+async fn follow_on(api: &Api, informer: &Informer) {
     let mut backoff = JitteredBackoff::new(BACKOFF);
     let mut listed = false;
     loop {
         let outcome =
-            if listed { watch_once(api, watch, &mut backoff).await } else { list(api, watch).await };
+            if listed { watch_once(api, informer, &mut backoff).await } else { list(api, informer).await };
         match outcome {
             Ok(()) => listed = true,
             Err(Broken::Expired) if listed => {
-                tracing::info!(watch = %watch.selection, "watch expired, listing again");
+                tracing::info!(watch = %informer.selection, "watch expired, listing again");
                 listed = false;
             }
-            Err(Broken::Expired) => wait(watch, &mut backoff, "the list expired while it was read").await,
-            Err(Broken::Failed(status)) => wait(watch, &mut backoff, &advice(watch, &status)).await,
+            Err(Broken::Expired) => wait(informer, &mut backoff, "the list expired while it was read").await,
+            Err(Broken::Failed(status)) => wait(informer, &mut backoff, &advice(informer, &status)).await,
         }
     }
 }
 
-async fn wait(watch: &Informer, backoff: &mut JitteredBackoff, error: &str) {
+async fn wait(informer: &Informer, backoff: &mut JitteredBackoff, error: &str) {
     let wait = backoff.wait();
-    tracing::warn!(watch = %watch.selection, again_after = ?wait, "{error}");
-    watch.state.set_error(Some(error.to_owned()));
+    tracing::warn!(watch = %informer.selection, again_after = ?wait, "{error}");
+    informer.state.set_error(Some(error.to_owned()));
     tokio::time::sleep(wait).await;
 }
 
 /// What went wrong, and what to do about it.
-fn advice(watch: &Informer, status: &Status) -> String {
-    let selection = &watch.selection;
+fn advice(informer: &Informer, status: &Status) -> String {
+    let selection = &informer.selection;
     match status.reason {
         Some(Reason::Forbidden) => {
             format!("cannot watch {selection}: {}; allow this account to list and watch it", status.message)
@@ -89,11 +89,11 @@ fn advice(watch: &Informer, status: &Status) -> String {
 }
 
 /// Reads everything there is, in pages of one consistent list.
-async fn list(api: &Api, watch: &Informer) -> Result<(), Broken> {
-    let mut request = watch.selection.request();
+async fn list(api: &Api, informer: &Informer) -> Result<(), Broken> {
+    let mut request = informer.selection.request();
     request.options.limit = PAGE_SIZE;
-    let form = if watch.selection.metadata_only { Form::ListOfMetadata } else { Form::Whole };
-    let reader = Reader::of(watch);
+    let form = if informer.selection.metadata_only { Form::ListOfMetadata } else { Form::Whole };
+    let reader = Reader::of(informer);
     let mut items = Vec::new();
     let version = loop {
         let answering = api.answered_in(&request, form);
@@ -108,35 +108,35 @@ async fn list(api: &Api, watch: &Informer) -> Result<(), Broken> {
             token => request.options.continue_token = token,
         }
     };
-    let origin = if watch.state.is_synced() { EventOrigin::Live } else { EventOrigin::Initial };
-    let changes = watch.cache.relist(items, version);
+    let origin = if informer.state.is_synced() { EventOrigin::Live } else { EventOrigin::Initial };
+    let changes = informer.cache.relist(items, version);
     for change in &changes {
-        watch.announce(change, origin);
+        informer.announce(change, origin);
     }
-    watch.state.set_error(None);
-    watch.state.set_synced();
-    tracing::debug!(watch = %watch.selection, objects = watch.cache.len(), version, "listed");
+    informer.state.set_error(None);
+    informer.state.set_synced();
+    tracing::debug!(watch = %informer.selection, objects = informer.cache.len(), version, "listed");
     Ok(())
 }
 
 /// Follows events until the server ends the watch.
-async fn watch_once(api: &Api, watch: &Informer, backoff: &mut JitteredBackoff) -> Result<(), Broken> {
+async fn watch_once(api: &Api, informer: &Informer, backoff: &mut JitteredBackoff) -> Result<(), Broken> {
     let options = WatchOptions {
-        resource_version: watch.cache.reached(),
+        resource_version: informer.cache.reached(),
         send_initial_events: false,
         allow_bookmarks: true,
         timeout_seconds: Some(WATCH_SECONDS),
     };
-    let request = watch.selection.request();
-    let form = if watch.selection.metadata_only { Form::Metadata } else { Form::Whole };
+    let request = informer.selection.request();
+    let form = if informer.selection.metadata_only { Form::Metadata } else { Form::Whole };
     let begun = timeout(LIST_TIMEOUT, api.watch(&request, &options, form)).await.map_err(|_| silent())?;
     let mut lines = begun.map_err(broken)?;
-    let reader = Reader::of(watch);
-    watch.state.set_error(None);
+    let reader = Reader::of(informer);
+    informer.state.set_error(None);
     let started = Instant::now();
     while let Some(line) = timeout(WATCH_TIMEOUT, lines.next()).await.map_err(|_| silent())? {
         let event = reader.event(&line.map_err(broken)?).map_err(unreadable)?;
-        perform(watch, event)?;
+        perform(informer, event)?;
         backoff.reset();
     }
     if started.elapsed() < LONG_ENOUGH {
@@ -146,17 +146,17 @@ async fn watch_once(api: &Api, watch: &Informer, backoff: &mut JitteredBackoff) 
     Ok(())
 }
 
-fn perform(watch: &Informer, event: Event) -> Result<(), Broken> {
+fn perform(informer: &Informer, event: Event) -> Result<(), Broken> {
     let change = match event {
-        Event::Put(head, text) => watch.cache.put(head, text, Source::Informer),
-        Event::Deleted(head) => watch.cache.deleted(&head),
-        Event::Bookmark(version) if !watch.cache.bookmark(version) => return Err(Broken::Expired),
+        Event::Put(head, text) => informer.cache.put(head, text, Source::Informer),
+        Event::Deleted(head) => informer.cache.deleted(&head),
+        Event::Bookmark(version) if !informer.cache.bookmark(version) => return Err(Broken::Expired),
         Event::Bookmark(_) => None,
         Event::Failed(status) => return Err(broken(status)),
         Event::Unknown => None,
     };
     if let Some(change) = change {
-        watch.announce(&change, EventOrigin::Live);
+        informer.announce(&change, EventOrigin::Live);
     }
     Ok(())
 }

@@ -74,9 +74,9 @@ struct RawBookmark<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn of(watch: &'a Informer) -> Self {
-        let metadata_only = watch.selection.metadata_only;
-        Reader { kind: &watch.kind, metadata_only, indexed: watch.cache.indexed() }
+    pub(super) fn of(informer: &'a Informer) -> Self {
+        let metadata_only = informer.selection.metadata_only;
+        Reader { kind: &informer.kind, metadata_only, indexed: informer.cache.indexed() }
     }
 
     /// Reads a page of a list.

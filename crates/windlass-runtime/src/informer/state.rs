@@ -1,27 +1,27 @@
-//! The state of a watch, which can be read and awaited.
+//! The state of an informer, which can be read and awaited.
 
 use tokio::sync::watch;
 
-/// The state of a watch.
+/// The state of an informer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct WatchState {
+pub struct InformerState {
     /// Whether everything there is has been seen once. From then on the cache answers.
     pub synced: bool,
-    /// Why the last try failed; none while the watch is up.
+    /// Why the last try failed; none while its watch is up.
     pub error: Option<String>,
 }
 
 /// A state that can be awaited.
-pub(crate) struct StateCell(watch::Sender<WatchState>);
+pub(crate) struct StateCell(watch::Sender<InformerState>);
 
 impl Default for StateCell {
     fn default() -> Self {
-        StateCell(watch::Sender::new(WatchState::default()))
+        StateCell(watch::Sender::new(InformerState::default()))
     }
 }
 
 impl StateCell {
-    pub(crate) fn get(&self) -> WatchState {
+    pub(crate) fn get(&self) -> InformerState {
         self.0.borrow().clone()
     }
 
