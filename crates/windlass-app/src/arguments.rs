@@ -3,7 +3,8 @@
 use clap::Args;
 use windlass_runtime::Manager;
 
-/// The program's own flags of `run` and `manifests`, and how they configure the manager.
+/// The program's own flags of `run` and `manifests`, and how they configure the manager. `run` takes them, and
+/// `manifests` writes those that it is given into the Deployment.
 ///
 /// ```no_run
 /// use clap::Args;
@@ -22,10 +23,6 @@ use windlass_runtime::Manager;
 ///     fn configure(&self, manager: Manager) -> anyhow::Result<Manager> {
 ///         Ok(manager.service(Dns, HttpDns::new(&self.dns)))
 ///     }
-///
-///     fn to_arguments(&self) -> Vec<String> {
-///         vec!["--dns".to_owned(), self.dns.clone()]
-///     }
 /// }
 ///
 /// fn main() -> std::process::ExitCode {
@@ -38,9 +35,6 @@ pub trait ManagerArguments: Args + 'static {
     /// # Errors
     /// A flag has a value that cannot be used.
     fn configure(&self, manager: Manager) -> anyhow::Result<Manager>;
-
-    /// The same flags as they are written on a command line: `manifests` puts them into the Deployment.
-    fn to_arguments(&self) -> Vec<String>;
 }
 
 /// No further flags.
@@ -50,9 +44,5 @@ pub struct NoArguments {}
 impl ManagerArguments for NoArguments {
     fn configure(&self, manager: Manager) -> anyhow::Result<Manager> {
         Ok(manager)
-    }
-
-    fn to_arguments(&self) -> Vec<String> {
-        Vec::new()
     }
 }

@@ -30,6 +30,7 @@ mod command;
 mod completions;
 mod examples;
 mod exit;
+mod given_arguments;
 mod graph;
 mod kubeconfig;
 pub mod logs;

@@ -11,6 +11,7 @@ use windlass_runtime::manifests::{ENDPOINTS_PORT, Installation, yaml};
 use crate::app::App;
 use crate::app_controller::{AppController, named, namespaces};
 use crate::arguments::ManagerArguments;
+use crate::given_arguments::GivenArguments;
 
 /// Print the custom resource definitions of the controllers.
 #[derive(Args, Debug)]
@@ -53,7 +54,7 @@ pub(crate) struct ManifestsArguments<A: ManagerArguments> {
     #[arg(long)]
     leader_election: bool,
     #[command(flatten)]
-    manager: A,
+    manager: GivenArguments<A>,
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Yaml)]
     output: Format,

@@ -28,13 +28,6 @@ impl ManagerArguments for BundledArguments {
             None => manager,
         })
     }
-
-    fn to_arguments(&self) -> Vec<String> {
-        let authority = self.lightpeer_authority.as_ref().map(|path| path.display().to_string());
-        let flags = [("--dns", self.dns.clone()), ("--lightpeer-authority", authority)];
-        let given = flags.into_iter().filter_map(|(flag, value)| Some([flag.to_owned(), value?]));
-        given.flatten().collect()
-    }
 }
 
 impl BundledArguments {
