@@ -23,29 +23,20 @@ pub struct Handle {
     shared: Arc<Shared>,
 }
 
-struct Shared {
-    informers: Arc<Informers>,
-    workers: BTreeMap<String, watch::Sender<usize>>,
-    enqueuers: Enqueuers,
-    recorders: Recorders,
-    metrics: Metrics,
-    degraded: Degraded,
-    stop: watch::Sender<bool>,
+/// What a handle reads and changes.
+pub(crate) struct Shared {
+    pub(crate) informers: Arc<Informers>,
+    pub(crate) workers: BTreeMap<String, watch::Sender<usize>>,
+    pub(crate) enqueuers: Enqueuers,
+    pub(crate) recorders: Recorders,
+    pub(crate) metrics: Metrics,
+    pub(crate) degraded: Degraded,
+    pub(crate) stop: watch::Sender<bool>,
 }
 
 impl Handle {
-    pub(crate) fn new(
-        informers: Arc<Informers>,
-        workers: BTreeMap<String, watch::Sender<usize>>,
-        enqueuers: Enqueuers,
-        recorders: Recorders,
-        metrics: Metrics,
-        degraded: Degraded,
-        stop: watch::Sender<bool>,
-    ) -> Self {
-        Handle {
-            shared: Arc::new(Shared { informers, workers, enqueuers, recorders, metrics, degraded, stop }),
-        }
+    pub(crate) fn new(shared: Shared) -> Self {
+        Handle { shared: Arc::new(shared) }
     }
 
     /// The names of the controllers.

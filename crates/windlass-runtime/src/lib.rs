@@ -10,6 +10,7 @@ mod controller_context;
 mod driver;
 mod enqueuer;
 mod handle;
+mod hashed_fraction;
 mod informer;
 mod manager;
 pub mod manifests;

@@ -17,7 +17,7 @@ use crate::api::Api;
 use crate::controller_context::ControllerContext;
 use crate::driver::Driver;
 use crate::enqueuer::Enqueuer;
-use crate::handle::Handle;
+use crate::handle::{Handle, Shared};
 use crate::informer::{Informers, Selection, follow};
 use crate::manager::{Manager, Source};
 use crate::operations::endpoints::Endpoints;
@@ -109,8 +109,15 @@ pub(crate) async fn start(mut manager: Manager) -> Result<Running, StartError> {
     let Manager { metrics, endpoints, grace, sources, .. } = manager;
     let enqueuers: Enqueuers = pools.iter().map(WorkerPool::named_enqueuer).collect();
     listen_to_sources(sources, &enqueuers, &mut beside)?;
-    let handle =
-        Handle::new(Arc::clone(&informers), workers, enqueuers, recorders, metrics.clone(), degraded, stop);
+    let handle = Handle::new(Shared {
+        informers: Arc::clone(&informers),
+        workers,
+        enqueuers,
+        recorders,
+        metrics: metrics.clone(),
+        degraded,
+        stop,
+    });
     let endpoints = match endpoints {
         None => None,
         Some(address) => Some(Endpoints::start(address, metrics, Arc::new(handle.clone())).await?),

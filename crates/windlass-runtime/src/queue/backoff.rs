@@ -1,9 +1,10 @@
 //! How long an object that failed waits before it is tried again.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use windlass::ObjectRef;
+
+use crate::hashed_fraction::hashed_fraction;
 
 /// Exponential backoff. Doubles from one failure to the next, between two bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,16 +34,9 @@ impl Backoff {
     /// number of failures, so that the same run twice takes the same time.
     pub(super) fn delay(&self, key: &ObjectRef, failures: u32) -> Duration {
         let full = self.exact_delay(failures);
-        let spread = full.mul_f64(share_of(key, failures) / 10.0);
+        let spread = full.mul_f64(hashed_fraction((key, failures)) / 10.0);
         if full < self.most { (full + spread).min(self.most) } else { (full - spread).max(self.first) }
     }
-}
-
-/// A number from 0 to 1 that belongs to this failure of this object.
-fn share_of(key: &ObjectRef, failures: u32) -> f64 {
-    let mut hasher = DefaultHasher::new();
-    (key, failures).hash(&mut hasher);
-    (hasher.finish() % 1_000) as f64 / 1_000.0
 }
 
 #[cfg(test)]

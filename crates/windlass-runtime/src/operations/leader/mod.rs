@@ -10,13 +10,14 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
+
+use crate::hashed_fraction::hashed_fraction;
 
 use super::clock;
 use super::metrics::Metrics;
@@ -171,7 +172,8 @@ impl Candidate {
                     let pause = until.saturating_duration_since(now());
                     let leads = election.leads(now());
                     // Those who wait for the lease come at different times; who renews it is punctual.
-                    let pause = if leads { pause } else { pause.mul_f64(1.0 + self.share_of(waits) / 5.0) };
+                    let spread = hashed_fraction((&self.settings.identity, waits)) / 5.0;
+                    let pause = if leads { pause } else { pause.mul_f64(1.0 + spread) };
                     tokio::time::sleep(pause).await;
                 }
             }
@@ -238,13 +240,6 @@ impl Candidate {
             let lease = &self.settings.name;
             tracing::warn!(lease, "lease was not released: another process leads when it is over");
         }
-    }
-
-    /// A number from 0 to 1 that belongs to this process and this wait.
-    fn share_of(&self, waits: u64) -> f64 {
-        let mut hasher = DefaultHasher::new();
-        (&self.settings.identity, waits).hash(&mut hasher);
-        (hasher.finish() % 1_000) as f64 / 1_000.0
     }
 }
 
