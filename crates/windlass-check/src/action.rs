@@ -1,5 +1,7 @@
 //! Everything that can happen next in the world.
 
+use crate::ids::JobId;
+
 /// The slot of an ask: the controller process, its reconcile, and the ask in it, each counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct SlotIndex {
@@ -30,11 +32,11 @@ pub(crate) enum Action {
     /// A client does the next event of a script.
     Client { script: u8 },
     /// The watch notifies a controller that a parent, or something of it, changed.
-    Notify { controller: u8, job: u32 },
+    Notify { controller: u8, job: JobId },
     /// The watch repeats a notification.
-    NotifyAgain { controller: u8, job: u32 },
+    NotifyAgain { controller: u8, job: JobId },
     /// A timer puts a parent back into the queue.
-    Timer { controller: u8, job: u32 },
+    Timer { controller: u8, job: JobId },
     /// A controller takes the next parent from its queue and starts a reconcile.
     Start { controller: u8 },
     /// An ask reaches the database or a service, and is answered.

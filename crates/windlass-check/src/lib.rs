@@ -58,6 +58,7 @@ mod fault;
 mod files;
 mod grouped;
 mod host;
+mod ids;
 mod intern;
 mod narrate;
 mod oracle;

@@ -6,12 +6,13 @@ mod services;
 use windlass::Ask;
 
 use crate::action::{Action, KINDS, SlotIndex};
+use crate::ids::JobId;
 use crate::show;
 use crate::trace::TraceStep;
-use crate::world::{CLUSTER, HOSTS, Step, Words, World};
+use crate::world::{State, Step, World};
 
 /// An action in words, and what it changes.
-pub(crate) fn describe(world: &mut World, before: &Words, action: Action) -> TraceStep {
+pub(crate) fn describe(world: &mut World, before: &State, action: Action) -> TraceStep {
     let step = world.perform(before, action);
     let mut story = Story { world, before, action, step: &step };
     let (actor, receiver, text) = story.words();
@@ -28,14 +29,14 @@ pub(crate) fn describe(world: &mut World, before: &Words, action: Action) -> Tra
 }
 
 /// What names an action among all that are possible.
-pub(crate) fn name(world: &mut World, before: &Words, action: Action) -> String {
+pub(crate) fn name(world: &mut World, before: &State, action: Action) -> String {
     let step = world.perform(before, action);
     Story { world, before, action, step: &step }.name()
 }
 
 struct Story<'a> {
     world: &'a mut World,
-    before: &'a Words,
+    before: &'a State,
     action: Action,
     step: &'a Step,
 }
@@ -143,7 +144,7 @@ impl Story<'_> {
     }
 
     /// `notifies two-configmaps: default/a changed`
-    fn notification(&mut self, controller: u8, again: &str, job: u32) -> (String, Option<String>, String) {
+    fn notification(&mut self, controller: u8, again: &str, job: JobId) -> (String, Option<String>, String) {
         let process = self.world.process_name(controller.into());
         let text = format!("notifies {process}{again}: {} changed", self.target(job));
         ("watch".to_owned(), Some(process), text)
@@ -232,7 +233,7 @@ impl Story<'_> {
 
     /// The next change that a watch delivers.
     fn undelivered(&mut self, controller: u8, kind: u8) -> String {
-        let unseen = self.world.menu(self.before[HOSTS + usize::from(controller)]).unseen;
+        let unseen = self.world.menu(self.before.hosts[usize::from(controller)]).unseen;
         let parts = self.world.parts();
         match parts.views.backlogs.get(unseen).of(kind).first() {
             Some(change) => show::change(parts.views.changes.get(*change)),
@@ -255,7 +256,7 @@ impl Story<'_> {
     /// The parent and the state of the reconcile that asks.
     fn reconcile_at(&self, slot: SlotIndex) -> (String, String) {
         let parts = self.world.parts();
-        let host = parts.hosts.get(self.before[HOSTS + slot.process()]);
+        let host = parts.hosts.get(self.before.hosts[slot.process()]);
         let active = &host.active[usize::from(slot.active)];
         (parts.jobs.get(active.job).target.to_string(), parts.steps.node(active.node).state.to_owned())
     }
@@ -265,20 +266,20 @@ impl Story<'_> {
         show::ask(self.world.parts().asks.get(ask))
     }
 
-    fn target(&self, job: u32) -> String {
+    fn target(&self, job: JobId) -> String {
         self.world.parts().jobs.get(job).target.to_string()
     }
 
     fn next_in_queue(&self, controller: u8) -> String {
         let parts = self.world.parts();
-        let host = parts.hosts.get(self.before[HOSTS + usize::from(controller)]);
+        let host = parts.hosts.get(self.before.hosts[usize::from(controller)]);
         let index = host.first_to_start(parts.setup.workers);
         index.map_or(String::new(), |index| parts.jobs.get(host.queue[index]).target.to_string())
     }
 
     fn under_way(&self, controller: u8) -> String {
         let parts = self.world.parts();
-        let host = parts.hosts.get(self.before[HOSTS + usize::from(controller)]);
+        let host = parts.hosts.get(self.before.hosts[usize::from(controller)]);
         let doing: Vec<String> = host
             .active
             .iter()
@@ -300,7 +301,7 @@ impl Story<'_> {
 
     fn collector(&mut self) -> String {
         let Action::Collect { index } = self.action else { return String::new() };
-        self.world.collections(self.before[CLUSTER])[usize::from(index)].actor.to_owned()
+        self.world.collections(self.before.cluster)[usize::from(index)].actor.to_owned()
     }
 
     /// The request that met the database or a service.

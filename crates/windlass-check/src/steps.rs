@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use windlass::{Answer, Ask, Bug, Controller, ObjectRef, Reconciled, Step};
 use windlass_model::{Body, Key, Request, Response, Types, object};
 
+use crate::ids::{AnswerId, AskId, NodeId};
 use crate::intern::Interner;
 use crate::world::renumber::{other_answer, other_ask};
 
@@ -19,10 +20,13 @@ pub(crate) struct Job {
     pub(crate) create_missing: bool,
 }
 
+/// How a point of a reconcile is reached: the point before, and the answers that were given there.
+type Edge = (NodeId, Box<[AnswerId]>);
+
 /// A point in a reconcile: the answers up to here, and what comes next.
 pub(crate) struct Node {
     /// The point before, and the answers that led from there to here; `None` at the start.
-    before: Option<(u32, Box<[u32]>)>,
+    before: Option<Edge>,
     job: Arc<Job>,
     /// The state that runs at this point.
     pub(crate) state: &'static str,
@@ -33,7 +37,7 @@ pub(crate) struct Node {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NodeNext {
     /// It waits for these, by their numbers.
-    Ask(Arc<[u32]>),
+    Ask(Arc<[AskId]>),
     /// It is over.
     End(Arc<Reconciled>),
     /// Its code has a bug.
@@ -44,8 +48,8 @@ pub(crate) enum NodeNext {
 pub(crate) struct Steps {
     controllers: Vec<Controller>,
     nodes: Vec<Node>,
-    roots: FxHashMap<Job, u32>,
-    children: FxHashMap<(u32, Box<[u32]>), u32>,
+    roots: FxHashMap<Job, NodeId>,
+    children: FxHashMap<Edge, NodeId>,
     /// How often a coroutine was made and run.
     pub(crate) executions: u64,
     /// Whether any of it draws random values.
@@ -70,17 +74,17 @@ impl Steps {
         }
     }
 
-    pub(crate) fn node(&self, node: u32) -> &Node {
-        &self.nodes[node as usize]
+    pub(crate) fn node(&self, node: NodeId) -> &Node {
+        &self.nodes[node.index()]
     }
 
     /// Whose reconcile a point is of.
-    pub(crate) fn job(&self, node: u32) -> &Arc<Job> {
+    pub(crate) fn job(&self, node: NodeId) -> &Arc<Job> {
         &self.node(node).job
     }
 
     /// The point before, and the answers that led from there; `None` at the start.
-    pub(crate) fn before(&self, node: u32) -> Option<(u32, Box<[u32]>)> {
+    pub(crate) fn before(&self, node: NodeId) -> Option<Edge> {
         self.node(node).before.clone()
     }
 
@@ -98,7 +102,12 @@ impl Steps {
     }
 
     /// The first point of a reconcile.
-    pub(crate) fn start(&mut self, job: &Job, asks: &mut Interner<Ask>, answers: &Interner<Answer>) -> u32 {
+    pub(crate) fn start(
+        &mut self,
+        job: &Job,
+        asks: &mut Interner<Ask>,
+        answers: &Interner<Answer>,
+    ) -> NodeId {
         if let Some(node) = self.roots.get(job) {
             return *node;
         }
@@ -110,11 +119,11 @@ impl Steps {
     /// The point that these answers lead to.
     pub(crate) fn follow(
         &mut self,
-        node: u32,
-        given: Box<[u32]>,
+        node: NodeId,
+        given: Box<[AnswerId]>,
         asks: &mut Interner<Ask>,
         answers: &Interner<Answer>,
-    ) -> u32 {
+    ) -> NodeId {
         let edge = (node, given);
         if let Some(child) = self.children.get(&edge) {
             return *child;
@@ -128,11 +137,11 @@ impl Steps {
     /// Runs the reconcile from its start with all answers up to a new point.
     fn run(
         &mut self,
-        before: Option<(u32, Box<[u32]>)>,
+        before: Option<Edge>,
         job: Arc<Job>,
         asks: &mut Interner<Ask>,
         answers: &Interner<Answer>,
-    ) -> u32 {
+    ) -> NodeId {
         let (state, mut next) = self.replay(before.as_ref(), &job, asks, answers);
         if let NodeNext::Ask(asked) = &next {
             self.draws |= asked.iter().any(|ask| matches!(&**asks.get(*ask), Ask::Random { .. }));
@@ -152,7 +161,7 @@ impl Steps {
         {
             next = NodeNext::Bug(Arc::new(bug));
         }
-        let node = u32::try_from(self.nodes.len()).expect("fewer than 2^32 points fit in memory");
+        let node = NodeId::from_index(self.nodes.len());
         self.nodes.push(Node { before, job, state, next });
         node
     }
@@ -162,7 +171,7 @@ impl Steps {
         &self,
         job: &Job,
         state: &'static str,
-        asked: &[u32],
+        asked: &[AskId],
         asks: &Interner<Ask>,
     ) -> Result<(), Bug> {
         for ask in asked {
@@ -175,7 +184,7 @@ impl Steps {
 
     fn replay(
         &mut self,
-        before: Option<&(u32, Box<[u32]>)>,
+        before: Option<&Edge>,
         job: &Job,
         asks: &mut Interner<Ask>,
         answers: &Interner<Answer>,
@@ -202,7 +211,7 @@ impl Steps {
     /// it goes on in another way.
     fn with_other_numbers(
         &self,
-        before: Option<&(u32, Box<[u32]>)>,
+        before: Option<&Edge>,
         job: &Job,
         next: &NodeNext,
         asks: &Interner<Ask>,
@@ -239,7 +248,7 @@ impl Steps {
     }
 
     /// The points from the start to here, each with the answers that were given there.
-    fn path_to<'a>(&'a self, mut before: Option<&'a (u32, Box<[u32]>)>) -> Vec<(u32, Box<[u32]>)> {
+    fn path_to<'a>(&'a self, mut before: Option<&'a Edge>) -> Vec<Edge> {
         let mut path = Vec::new();
         while let Some((node, answers)) = before {
             path.push((*node, answers.clone()));
@@ -252,7 +261,7 @@ impl Steps {
     /// The uid under which a reconcile has last seen an object, up to a point and its answers so far.
     pub(crate) fn last_seen_uid(
         &self,
-        node: u32,
+        node: NodeId,
         key: &Key,
         asks: &Interner<Ask>,
         answers: &Interner<Answer>,

@@ -10,14 +10,13 @@ use windlass::{Ask, Bug, ReconcileResult, Shortcut};
 
 use crate::action::{Action, KINDS};
 use crate::engine::{Expansion, Model, Next, Property, PropertyKind};
+use crate::ids::{AskId, ClusterId, JobId, NodeId, ServicesId, ViolationId};
 use crate::narrate;
 use crate::oracle::{self, Oracle, Settled};
 use crate::rules::{Rules, StateRule, StepRule};
 use crate::steps::NodeNext;
 use crate::trace::TraceStep;
-use crate::world::{
-    CLUSTER, ENVIRONMENT, Move, NETWORK, SeenStep, Setup, StepViolation, Visible, Words, World,
-};
+use crate::world::{Move, SeenStep, Setup, State, StepViolation, Visible, World};
 
 /// The world and its rules, as one worker sees them.
 pub(crate) struct Subject {
@@ -25,7 +24,7 @@ pub(crate) struct Subject {
     rules: Arc<Rules>,
     evaluated: Evaluated,
     /// Violating steps of an expansion, kept so that there is always room for them.
-    violations: Vec<(usize, u32)>,
+    violations: Vec<(usize, ViolationId)>,
     /// Steps of an expansion as rules see them, kept for the same reason.
     seen_steps: Vec<SeenStep>,
     /// The first set of objects in which a fair run ended up, and all others.
@@ -45,8 +44,8 @@ struct Evaluated {
     /// are few.)
     states: Vec<FxHashMap<Visible, bool>>,
     steps: FxHashMap<SeenStep, Option<usize>>,
-    orphans: FxHashMap<u32, Option<String>>,
-    settled: FxHashMap<(u32, u32), Arc<Settled>>,
+    orphans: FxHashMap<ClusterId, Option<String>>,
+    settled: FxHashMap<(ClusterId, ServicesId), Arc<Settled>>,
 }
 
 impl Evaluated {
@@ -98,9 +97,7 @@ impl Subject {
         let stuck = self.stuck.lock().unwrap_or_else(PoisonError::into_inner);
         let parts = self.world.parts();
         let reached = |script: usize| {
-            let environments =
-                (0..parts.environments.len() as u32).map(|number| parts.environments.get(number));
-            environments.map(|environment| environment.scripts[script]).max().unwrap_or(0)
+            parts.environments.all().map(|environment| environment.scripts[script]).max().unwrap_or(0)
         };
         let in_words = |(script, event): &(usize, usize)| {
             let what = parts.setup.scripts[*script][*event].wait()?;
@@ -111,7 +108,7 @@ impl Subject {
     }
 
     /// Notes the scripts that go on no more.
-    fn note_stuck(&mut self, state: &Words) {
+    fn note_stuck(&mut self, state: &State) {
         let done = self.world.env(state).scripts.clone();
         let lengths = self.world.script_lengths();
         let left = (0..).zip(done).zip(lengths.iter()).filter(|((_, done), length)| done < *length);
@@ -121,7 +118,7 @@ impl Subject {
         }
     }
 
-    fn holds(&mut self, rule: usize, state: &Words) -> bool {
+    fn holds(&mut self, rule: usize, state: &State) -> bool {
         let visible = World::visible(state);
         if let Some(known) = self.evaluated.states[rule].get(&visible) {
             return *known;
@@ -179,7 +176,7 @@ impl Subject {
     }
 
     /// Forbids the steps of an expansion that break a rule.
-    fn forbid_broken(&mut self, state: &Words, ample_only: bool, expansion: &mut Expansion<Move>) {
+    fn forbid_broken(&mut self, state: &State, ample_only: bool, expansion: &mut Expansion<Move>) {
         let mut steps = std::mem::take(&mut self.seen_steps);
         self.world.seen_steps(state, ample_only, &mut steps);
         debug_assert_eq!(steps.len(), expansion.len(), "the steps of an expansion can be listed again");
@@ -220,7 +217,7 @@ impl Subject {
     }
 
     /// What must never happen, in words; nothing if the rule against it is switched off.
-    fn violation_message(&self, violation: u32) -> Option<String> {
+    fn violation_message(&self, violation: ViolationId) -> Option<String> {
         let violation = self.world.parts().violations.get(violation).clone();
         match &*violation {
             StepViolation::AnotherObject { .. } if !self.demands(Oracle::SameObject) => None,
@@ -237,7 +234,7 @@ impl Subject {
     }
 
     /// Evaluates the states in which a fair run stays for ever; see [`Model::evaluate_end`].
-    fn evaluate_component(&mut self, states: &mut dyn Iterator<Item = Words>) -> Option<(usize, String)> {
+    fn evaluate_component(&mut self, states: &mut dyn Iterator<Item = State>) -> Option<(usize, String)> {
         let mut rest = Rest::default();
         for (index, state) in states.enumerate() {
             if index == 0 {
@@ -261,25 +258,25 @@ impl Subject {
         self.demands(Oracle::CanSucceed).then(|| (*index, said(Oracle::CanSucceed, &message)))
     }
 
-    fn left_over(&mut self, state: &Words) -> Option<String> {
+    fn left_over(&mut self, state: &State) -> Option<String> {
         if !self.demands(Oracle::NoOrphans) {
             return None;
         }
         let world = &self.world;
-        let known = self.evaluated.orphans.entry(state[CLUSTER]).or_insert_with(|| {
+        let known = self.evaluated.orphans.entry(state.cluster).or_insert_with(|| {
             let parts = world.parts();
-            oracle::orphan(parts.database.cluster(state[CLUSTER]), &parts.setup.processes)
+            oracle::orphan(parts.database.cluster(state.cluster), &parts.setup.processes)
         });
         known.as_ref().map(|message| said(Oracle::NoOrphans, message))
     }
 
-    fn other_result(&mut self, state: &Words) -> Option<String> {
+    fn other_result(&mut self, state: &State) -> Option<String> {
         let (world, rules) = (&self.world, &self.rules);
-        let services = world.parts().environments.get(state[ENVIRONMENT]).services;
-        let known = self.evaluated.settled.entry((state[CLUSTER], services)).or_insert_with(|| {
+        let services = world.parts().environments.get(state.environment).services;
+        let known = self.evaluated.settled.entry((state.cluster, services)).or_insert_with(|| {
             let parts = world.parts();
             let services = parts.services.states.get(services);
-            Settled::new(parts.database.cluster(state[CLUSTER]), services, rules).into()
+            Settled::new(parts.database.cluster(state.cluster), services, rules).into()
         });
         let known = known.clone();
         let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
@@ -302,12 +299,12 @@ impl Subject {
     }
 
     /// What happens in a state where fair runs stay: writes that change nothing, reconciles that fail.
-    fn look_at_steps(&mut self, state: &Words, index: usize, rest: &mut Rest) {
+    fn look_at_steps(&mut self, state: &State, index: usize, rest: &mut Rest) {
         let mut actions = Vec::new();
         self.world.actions(state, &mut actions);
         for action in actions.into_iter().filter(|action| action.fault().is_none()) {
             let step = self.world.perform(state, action);
-            if step.state[CLUSTER] != state[CLUSTER] && self.demands(Oracle::Converges) {
+            if step.state.cluster != state.cluster && self.demands(Oracle::Converges) {
                 let message = said(Oracle::Converges, "the objects never come to rest");
                 rest.restless.get_or_insert((index, message));
             }
@@ -328,7 +325,7 @@ impl Subject {
         }
     }
 
-    fn failed(&self, node: u32) -> bool {
+    fn failed(&self, node: NodeId) -> bool {
         match &self.world.parts().steps.node(node).next {
             NodeNext::End(ended) => {
                 matches!(ended.result, ReconcileResult::Failed { .. } | ReconcileResult::Conflict { .. })
@@ -338,7 +335,7 @@ impl Subject {
     }
 
     /// A write that is sent even if nothing is to change.
-    fn unconditional_write(&self, ask: u32) -> Option<String> {
+    fn unconditional_write(&self, ask: AskId) -> Option<String> {
         match &**self.world.parts().asks.get(ask) {
             Ask::Api { request, shortcut: Shortcut::None, .. } if request.verb.is_write() => {
                 Some(crate::show::request(request))
@@ -356,8 +353,8 @@ struct Rest {
     /// Where objects are left over, or others than in another end.
     odd: Option<(usize, String)>,
     /// Jobs whose reconciles end well, and those that fail, with the state where it was seen.
-    succeeding: BTreeMap<u32, usize>,
-    failing: BTreeMap<u32, usize>,
+    succeeding: BTreeMap<JobId, usize>,
+    failing: BTreeMap<JobId, usize>,
     /// A write that is sent although nothing is to change.
     noisy: Option<(usize, String)>,
 }
@@ -383,30 +380,30 @@ impl Clone for Subject {
 }
 
 impl Model for Subject {
-    type State = Words;
+    type State = State;
     type Action = Move;
 
     fn width(&self) -> usize {
         self.world.width()
     }
 
-    fn encode(&mut self, state: &Words, words: &mut [u32]) {
+    fn encode(&mut self, state: &State, words: &mut [u32]) {
         self.world.encode(state, words);
     }
 
-    fn decode(&mut self, words: &[u32]) -> Words {
+    fn decode(&mut self, words: &[u32]) -> State {
         self.world.decode(words)
     }
 
-    fn initial(&mut self) -> Vec<Words> {
+    fn initial(&mut self) -> Vec<State> {
         vec![self.world.initial()]
     }
 
-    fn actions(&mut self, state: &Words, actions: &mut Vec<Move>) {
+    fn actions(&mut self, state: &State, actions: &mut Vec<Move>) {
         self.world.moves(state, actions);
     }
 
-    fn next(&mut self, state: &Words, action: &Move) -> Next<Words> {
+    fn next(&mut self, state: &State, action: &Move) -> Next<State> {
         let (next, violation) = self.world.make(state, action);
         if let Some(violation) = violation
             && let Some(message) = self.violation_message(violation)
@@ -422,7 +419,7 @@ impl Model for Subject {
         Next::State(next)
     }
 
-    fn expand(&mut self, state: &Words, ample_only: bool, expansion: &mut Expansion<Move>) {
+    fn expand(&mut self, state: &State, ample_only: bool, expansion: &mut Expansion<Move>) {
         let mut violations = std::mem::take(&mut self.violations);
         self.world.expand(ample_only, expansion, &mut violations);
         for (step, violation) in violations.drain(..) {
@@ -440,7 +437,7 @@ impl Model for Subject {
         let rules = self.rules.states.iter().enumerate();
         rules
             .map(|(index, rule)| {
-                let holds = move |subject: &mut Subject, state: &Words| subject.holds(index, state);
+                let holds = move |subject: &mut Subject, state: &State| subject.holds(index, state);
                 match rule.kind {
                     PropertyKind::Always => Property::always(&rule.name, holds),
                     PropertyKind::Eventually => Property::eventually(&rule.name, holds),
@@ -450,11 +447,11 @@ impl Model for Subject {
             .collect()
     }
 
-    fn describe(&mut self, state: &Words, action: &Move) -> TraceStep {
+    fn describe(&mut self, state: &State, action: &Move) -> TraceStep {
         narrate::describe(&mut self.world, state, action.action)
     }
 
-    fn name(&mut self, state: &Words, action: &Move) -> String {
+    fn name(&mut self, state: &State, action: &Move) -> String {
         narrate::name(&mut self.world, state, action.action)
     }
 
@@ -475,7 +472,7 @@ impl Model for Subject {
         action.action.process().unwrap_or_else(|| self.world.controllers() + action.action.kind())
     }
 
-    fn ample_action(&mut self, state: &Words, actions: &[Move]) -> Option<usize> {
+    fn ample_action(&mut self, state: &State, actions: &[Move]) -> Option<usize> {
         self.world.ample_answer(state, actions)
     }
 
@@ -483,17 +480,13 @@ impl Model for Subject {
         self.world.permutations()
     }
 
-    fn permute(&mut self, state: &Words, symmetry: usize) -> Words {
+    fn permute(&mut self, state: &State, symmetry: usize) -> State {
         self.world.permute(state, symmetry)
     }
 
-    fn representative(&mut self, state: &Words) -> Words {
+    fn representative(&mut self, state: &State) -> State {
         // The network last: states that differ in what may come again are permuted alike.
-        let rank = |state: &Words| {
-            let mut rank = *state;
-            rank[NETWORK] = 0;
-            (rank, state[NETWORK])
-        };
+        let rank = |state: &State| (state.cluster, state.environment, state.hosts, state.network);
         let permuted = (0..self.world.permutations()).map(|symmetry| self.world.permute(state, symmetry));
         permuted.fold(*state, |least, other| std::cmp::min_by_key(least, other, rank))
     }
@@ -510,7 +503,7 @@ impl Model for Subject {
         self.world.includes_faults(more, less)
     }
 
-    fn evaluate_end(&mut self, states: &mut dyn Iterator<Item = Words>) -> Option<(usize, String)> {
+    fn evaluate_end(&mut self, states: &mut dyn Iterator<Item = State>) -> Option<(usize, String)> {
         self.evaluate_component(states)
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Faults;
 use crate::action::Action;
-use crate::world::{HostOp, Step, Words, World};
+use crate::world::{HostOp, State, Step, World};
 
 impl Faults {
     /// Maximum number of clock jumps: the clock of a controller jumps by this much, forward or back.
@@ -17,7 +17,7 @@ impl Faults {
 }
 
 impl World {
-    pub(crate) fn clock_actions(&mut self, state: &Words, controller: usize, actions: &mut Vec<Action>) {
+    pub(crate) fn clock_actions(&mut self, state: &State, controller: usize, actions: &mut Vec<Action>) {
         if self.env(state).left.clock_jumps > 0 {
             actions.extend(
                 [true, false].map(|forward| Action::ClockJump { controller: controller as u8, forward }),

@@ -4,7 +4,7 @@ use windlass::Shortcut;
 
 use super::Faults;
 use crate::action::Action;
-use crate::world::{EnvOp, HOSTS, HostOp, NETWORK, NetworkOp, Step, Words, World};
+use crate::world::{EnvOp, HostOp, NetworkOp, State, Step, World};
 
 impl Faults {
     /// Maximum number of crashes. A controller can crash at any time. A crash forgets all that is local; requests that were
@@ -18,7 +18,7 @@ impl Faults {
 }
 
 impl World {
-    pub(crate) fn crash_actions(&mut self, state: &Words, controller: usize, actions: &mut Vec<Action>) {
+    pub(crate) fn crash_actions(&mut self, state: &State, controller: usize, actions: &mut Vec<Action>) {
         if self.env(state).left.crashes > 0 {
             // It may come up with an API server replica that is behind the one it knew: time goes back.
             let positions = 0..self.positions(state, controller).len() as u16;
@@ -36,7 +36,7 @@ impl World {
             // partition: until it has listed it does nothing, cut off or not.
             self.env_op(step, EnvOp::Heal { controller, peer: 0 });
         }
-        let host = step.state[HOSTS + controller];
+        let host = step.state.hosts[controller];
         let menu = self.menu(host).clone();
         for slot in menu.slots.iter().filter(|slot| slot.effect && !slot.delivered) {
             // What the cache shows to be so already was never sent.
@@ -47,12 +47,12 @@ impl World {
                 continue;
             }
             let message = slot.message;
-            step.state[NETWORK] = self.network_op(step.state[NETWORK], NetworkOp::AddLate(message));
+            step.state.network = self.network_op(step.state.network, NetworkOp::AddLate(message));
         }
         if self.faults().duplicates {
             for slot in menu.slots.iter().filter(|slot| slot.delivered) {
                 let op = NetworkOp::Abandon(slot.message);
-                step.state[NETWORK] = self.network_op(step.state[NETWORK], op);
+                step.state.network = self.network_op(step.state.network, op);
             }
         }
         self.drop_dead_messages(step);

@@ -2,7 +2,7 @@
 
 use super::Faults;
 use crate::action::{Action, SlotIndex};
-use crate::world::{EnvOp, HOSTS, NETWORK, NetworkOp, Step, Words, World};
+use crate::world::{EnvOp, NetworkOp, State, Step, World};
 
 impl Faults {
     /// Maximum number of partitions: a controller and one of its peers (the API server, a service) are cut off
@@ -18,7 +18,7 @@ impl Faults {
 }
 
 impl World {
-    pub(crate) fn partition_actions(&mut self, state: &Words, controller: usize, actions: &mut Vec<Action>) {
+    pub(crate) fn partition_actions(&mut self, state: &State, controller: usize, actions: &mut Vec<Action>) {
         let peers = self.peers();
         let env = self.env(state);
         let may_cut = env.left.partitions > 0;
@@ -43,9 +43,9 @@ impl World {
     /// The controller gives up on a request, or on an answer, that is held up by a partition.
     pub(crate) fn time_out_in_partition(&mut self, step: &mut Step, slot: SlotIndex) {
         let waiting = *self.menu_slot(step, slot);
-        debug_assert!(self.menu(step.state[HOSTS + slot.process()]).slots.contains(&waiting));
+        debug_assert!(self.menu(step.state.hosts[slot.process()]).slots.contains(&waiting));
         if !waiting.delivered && waiting.effect && self.faults().reorders {
-            step.state[NETWORK] = self.network_op(step.state[NETWORK], NetworkOp::AddLate(waiting.message));
+            step.state.network = self.network_op(step.state.network, NetworkOp::AddLate(waiting.message));
         }
         self.time_out(step, slot);
     }

@@ -6,7 +6,8 @@
 
 use super::Faults;
 use crate::action::Action;
-use crate::world::{EnvOp, HOSTS, HostOp, Step, Words, World};
+use crate::ids::ChangeListId;
+use crate::world::{EnvOp, HostOp, State, Step, World};
 
 impl Faults {
     /// Cached reads may be behind the database: the watch of each kind by itself, and each object by up to this
@@ -20,14 +21,14 @@ impl Faults {
 }
 
 impl World {
-    pub(crate) fn view_actions(&mut self, state: &Words, controller: usize, actions: &mut Vec<Action>) {
-        let behind = &self.menu(state[HOSTS + controller]).behind;
+    pub(crate) fn view_actions(&mut self, state: &State, controller: usize, actions: &mut Vec<Action>) {
+        let behind = &self.menu(state.hosts[controller]).behind;
         actions
             .extend(behind.iter().map(|kind| Action::Advance { controller: controller as u8, kind: *kind }));
     }
 
     /// The database has changed, and no watch has delivered it yet.
-    pub(crate) fn commit(&mut self, step: &mut Step, changes: u32) {
+    pub(crate) fn commit(&mut self, step: &mut Step, changes: ChangeListId) {
         self.remember(step, changes);
         for controller in 0..self.controllers() {
             let is_cut = self.is_cut(&step.state, controller, 0);
@@ -36,7 +37,7 @@ impl World {
     }
 
     /// Remembers what a watch that begins again may not have seen, as long as one can.
-    fn remember(&mut self, step: &mut Step, changes: u32) {
+    fn remember(&mut self, step: &mut Step, changes: ChangeListId) {
         let env = self.env(&step.state);
         let (left, oldest) = (env.left, env.oldest);
         if left.crashes > 0 || left.watch_gaps > 0 {

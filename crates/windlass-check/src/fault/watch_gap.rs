@@ -2,7 +2,7 @@
 
 use super::Faults;
 use crate::action::Action;
-use crate::world::{HostOp, Step, Words, World};
+use crate::world::{HostOp, State, Step, World};
 
 impl Faults {
     /// Maximum number of watch gaps: a watch breaks and starts again with a list of what is there now. Changes that
@@ -15,7 +15,7 @@ impl Faults {
 }
 
 impl World {
-    pub(crate) fn gap_actions(&mut self, state: &Words, controller: usize, actions: &mut Vec<Action>) {
+    pub(crate) fn gap_actions(&mut self, state: &State, controller: usize, actions: &mut Vec<Action>) {
         if self.env(state).left.watch_gaps > 0 {
             let positions = 0..self.positions(state, controller).len() as u16;
             let gap = |position| Action::Gap { controller: controller as u8, position };

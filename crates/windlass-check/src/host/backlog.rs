@@ -3,10 +3,12 @@
 //! Each kind has a watch of its own, so kinds are behind independently of each other; within a kind, changes are
 //! delivered in the order of their commits. What a process sees of an object is what the first undelivered change found.
 
+use crate::ids::ChangeId;
+
 /// Changes that are still to be delivered, by their numbers: per kind, the oldest first. Kinds in order, none empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Backlog {
-    by_kind: Vec<(u8, Vec<u32>)>,
+    by_kind: Vec<(u8, Vec<ChangeId>)>,
 }
 
 impl Backlog {
@@ -16,17 +18,17 @@ impl Backlog {
     }
 
     /// The undelivered changes of a kind, the oldest first.
-    pub(crate) fn of(&self, kind: u8) -> &[u32] {
+    pub(crate) fn of(&self, kind: u8) -> &[ChangeId] {
         self.index_of(kind).map_or(&[], |index| &self.by_kind[index].1)
     }
 
     /// All undelivered changes, by kind; those of one kind in their order.
-    pub(crate) fn all(&self) -> impl Iterator<Item = (u8, u32)> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = (u8, ChangeId)> {
         self.by_kind.iter().flat_map(|(kind, changes)| changes.iter().map(|change| (*kind, *change)))
     }
 
     /// A change was committed.
-    pub(crate) fn push(&mut self, kind: u8, change: u32) {
+    pub(crate) fn push(&mut self, kind: u8, change: ChangeId) {
         match self.index_of(kind) {
             Ok(index) => self.by_kind[index].1.push(change),
             Err(index) => self.by_kind.insert(index, (kind, vec![change])),
@@ -34,7 +36,7 @@ impl Backlog {
     }
 
     /// The oldest change of a kind is delivered.
-    pub(crate) fn pop(&mut self, kind: u8) -> Option<u32> {
+    pub(crate) fn pop(&mut self, kind: u8) -> Option<ChangeId> {
         let index = self.index_of(kind).ok()?;
         let change = self.by_kind[index].1.remove(0);
         self.drop_if_empty(index);
@@ -42,7 +44,7 @@ impl Backlog {
     }
 
     /// Keeps only some changes of a kind.
-    pub(crate) fn retain(&mut self, kind: u8, keep: impl FnMut(&u32) -> bool) {
+    pub(crate) fn retain(&mut self, kind: u8, keep: impl FnMut(&ChangeId) -> bool) {
         if let Ok(index) = self.index_of(kind) {
             self.by_kind[index].1.retain(keep);
             self.drop_if_empty(index);
@@ -50,7 +52,7 @@ impl Backlog {
     }
 
     /// The same with each change replaced by another.
-    pub(crate) fn map(&self, mut with: impl FnMut(u32) -> u32) -> Self {
+    pub(crate) fn map(&self, mut with: impl FnMut(ChangeId) -> ChangeId) -> Self {
         let by_kind = self.by_kind.iter();
         Backlog {
             by_kind: by_kind
@@ -93,9 +95,13 @@ impl Backlog {
 mod tests {
     use super::*;
 
+    const fn change(number: u32) -> ChangeId {
+        ChangeId::from_word(number)
+    }
+
     fn backlog(changes: &[(u8, u32)]) -> Backlog {
         let mut backlog = Backlog::default();
-        changes.iter().for_each(|(kind, change)| backlog.push(*kind, *change));
+        changes.iter().for_each(|(kind, number)| backlog.push(*kind, change(*number)));
         backlog
     }
 
@@ -103,9 +109,9 @@ mod tests {
     fn kinds_are_delivered_independently_and_each_in_its_order() {
         let mut behind = backlog(&[(2, 10), (1, 11), (2, 12)]);
         assert_eq!(behind.kinds().collect::<Vec<_>>(), [1, 2]);
-        assert_eq!(behind.pop(2), Some(10));
-        assert_eq!(behind.of(2), [12]);
-        assert_eq!(behind.pop(1), Some(11));
+        assert_eq!(behind.pop(2), Some(change(10)));
+        assert_eq!(behind.of(2), [change(12)]);
+        assert_eq!(behind.pop(1), Some(change(11)));
         assert_eq!(behind, backlog(&[(2, 12)]));
         behind.retain(2, |_| false);
         assert_eq!((behind.pop(2), behind), (None, Backlog::default()));

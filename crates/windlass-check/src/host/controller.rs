@@ -1,21 +1,24 @@
 //! The controller: a queue, timers, and reconciles under way, one at a time or one per object.
 
+use crate::ids::{AnswerId, BacklogId, JobId, MessageId, NodeId};
+use crate::intern::Id;
+
 /// What one controller process knows. A crash forgets all of it but what the watch will deliver again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Host {
     /// Parents with a change that the watch has not delivered yet. Coalescing is in the nature of a set: a
     /// watcher may miss versions in between, never the last. Sorted numbers of jobs.
-    pub(crate) fresh: Vec<u32>,
+    pub(crate) fresh: Vec<JobId>,
     /// Parents whose change was observed: the watch may deliver it again, if messages can be duplicated. Sorted.
-    pub(crate) observed: Vec<u32>,
+    pub(crate) observed: Vec<JobId>,
     /// Parents to be requeued after a while. Sorted.
-    pub(crate) timers: Vec<u32>,
+    pub(crate) timers: Vec<JobId>,
     /// Parents to be reconciled, first come first served; none stands twice.
-    pub(crate) queue: Vec<u32>,
+    pub(crate) queue: Vec<JobId>,
     /// The reconciles that run, by job; no object is reconciled twice at the same time.
     pub(crate) active: Vec<Active>,
     /// The number of its backlog: what its watches have not delivered yet.
-    pub(crate) unseen: u32,
+    pub(crate) unseen: BacklogId,
     /// How far its clock has jumped, in jumps.
     pub(crate) skew: i8,
 }
@@ -23,9 +26,9 @@ pub(crate) struct Host {
 /// A reconcile that waits for answers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Active {
-    pub(crate) job: u32,
+    pub(crate) job: JobId,
     /// The point that it has reached.
-    pub(crate) node: u32,
+    pub(crate) node: NodeId,
     /// One per ask of that point.
     pub(crate) slots: Vec<Slot>,
 }
@@ -34,13 +37,13 @@ pub(crate) struct Active {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Slot {
     /// The number of the message; 0 stands for a question about the time, which takes no message.
-    pub(crate) message: u32,
+    pub(crate) message: MessageId,
     /// Whether it has been delivered, at least once.
     pub(crate) delivered: bool,
     /// Answers on their way back; several if the ask was duplicated. Sorted, no two alike.
-    pub(crate) replies: Vec<u32>,
+    pub(crate) replies: Vec<AnswerId>,
     /// The answer that has arrived.
-    pub(crate) answer: Option<u32>,
+    pub(crate) answer: Option<AnswerId>,
 }
 
 impl Host {
@@ -60,14 +63,14 @@ impl Host {
 }
 
 /// Adds to a sorted list that is used as a set.
-pub(crate) fn insert(set: &mut Vec<u32>, value: u32) {
+pub(crate) fn insert<T>(set: &mut Vec<Id<T>>, value: Id<T>) {
     if let Err(index) = set.binary_search(&value) {
         set.insert(index, value);
     }
 }
 
 /// Removes from a sorted list that is used as a set.
-pub(crate) fn remove(set: &mut Vec<u32>, value: u32) {
+pub(crate) fn remove<T>(set: &mut Vec<Id<T>>, value: Id<T>) {
     if let Ok(index) = set.binary_search(&value) {
         set.remove(index);
     }

@@ -7,6 +7,7 @@ use windlass::{Answer, Ask};
 use windlass_model::{Body, Change, Cluster, Key, MemoryStore, PatchKind, Request, Store, Verb, object};
 
 use crate::host::collector;
+use crate::ids::{AnswerId, AskId, ClusterId};
 use crate::intern::Interner;
 
 /// All clusters seen so far, and what each request did to each.
@@ -14,8 +15,8 @@ pub(crate) struct Database {
     /// One per distinct store; the number is the state's word.
     clusters: Vec<Arc<Cluster>>,
     ids: Interner<MemoryStore>,
-    effects: FxHashMap<(u32, u32), Applied>,
-    collections: FxHashMap<u32, Arc<[Collection]>>,
+    effects: FxHashMap<(ClusterId, AskId), Applied>,
+    collections: FxHashMap<ClusterId, Arc<[Collection]>>,
     /// Whether lists come without their version. It counts all writes, and would distinguish what is alike.
     unversioned_lists: bool,
     /// Whether the controllers of workloads are among the cluster's own.
@@ -26,9 +27,9 @@ pub(crate) struct Database {
 #[derive(Clone)]
 pub(crate) struct Applied {
     /// The cluster afterwards.
-    pub(crate) cluster: u32,
+    pub(crate) cluster: ClusterId,
     /// The answer.
-    pub(crate) answer: u32,
+    pub(crate) answer: AnswerId,
     /// What changed.
     pub(crate) changes: Arc<[Change]>,
 }
@@ -39,7 +40,7 @@ pub(crate) struct Collection {
     /// Which of them.
     pub(crate) actor: &'static str,
     /// The number of its ask.
-    pub(crate) ask: u32,
+    pub(crate) ask: AskId,
 }
 
 impl Database {
@@ -55,16 +56,16 @@ impl Database {
     }
 
     /// The number of a cluster.
-    pub(crate) fn id(&mut self, cluster: Cluster) -> u32 {
+    pub(crate) fn id(&mut self, cluster: Cluster) -> ClusterId {
         let id = self.ids.id(cluster.store().clone());
-        if id as usize == self.clusters.len() {
+        if id.index() == self.clusters.len() {
             self.clusters.push(Arc::new(cluster));
         }
         id
     }
 
-    pub(crate) fn cluster(&self, id: u32) -> &Arc<Cluster> {
-        &self.clusters[id as usize]
+    pub(crate) fn cluster(&self, id: ClusterId) -> &Arc<Cluster> {
+        &self.clusters[id.index()]
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -74,8 +75,8 @@ impl Database {
     /// Applies a request, by the number of its ask.
     pub(crate) fn apply(
         &mut self,
-        cluster: u32,
-        ask: u32,
+        cluster: ClusterId,
+        ask: AskId,
         asks: &Interner<Ask>,
         answers: &mut Interner<Answer>,
     ) -> Applied {
@@ -104,7 +105,7 @@ impl Database {
     }
 
     /// What the cluster's own controllers would do now.
-    pub(crate) fn collections(&mut self, cluster: u32, asks: &mut Interner<Ask>) -> Arc<[Collection]> {
+    pub(crate) fn collections(&mut self, cluster: ClusterId, asks: &mut Interner<Ask>) -> Arc<[Collection]> {
         if let Some(known) = self.collections.get(&cluster) {
             return known.clone();
         }
@@ -119,7 +120,7 @@ impl Database {
 
     /// Whether a write can never change anything again, because what it depends on will not come back:
     /// versions of an object only grow, and uids are never given twice.
-    pub(crate) fn is_dead(&self, cluster: u32, ask: &Ask) -> bool {
+    pub(crate) fn is_dead(&self, cluster: ClusterId, ask: &Ask) -> bool {
         match ask {
             Ask::Api { request, .. } => {
                 !request.verb.is_write() || self.precondition_is_over(cluster, request)
@@ -128,7 +129,7 @@ impl Database {
         }
     }
 
-    fn precondition_is_over(&self, cluster: u32, request: &Request) -> bool {
+    fn precondition_is_over(&self, cluster: ClusterId, request: &Request) -> bool {
         let Some(key) = key_of(request) else { return false };
         let cluster = self.cluster(cluster);
         // The version of the last write to the object, be it there or not.

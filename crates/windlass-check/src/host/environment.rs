@@ -1,6 +1,7 @@
 //! Everything of the world that is neither an object, nor a message, nor local to a controller.
 
 use crate::fault::Budget;
+use crate::ids::{BacklogId, JobId, ServicesId};
 
 /// What is left of the budgets, how far the scripts have got, services, clocks, partitions and the oldest view.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -10,13 +11,13 @@ pub(crate) struct Environment {
     /// How far each client script has got.
     pub(crate) scripts: Vec<usize>,
     /// The number of the services' states.
-    pub(crate) services: u32,
+    pub(crate) services: ServicesId,
     /// How many reconciles of each job have come to their end, up to a limit. Sorted by job.
-    pub(crate) clocks: Vec<(u32, u32)>,
+    pub(crate) clocks: Vec<(JobId, u32)>,
     /// Which controllers are cut off from which peers. Sorted.
     pub(crate) cuts: Vec<(usize, usize)>,
     /// The number of the backlog of the oldest view that a watch may begin with.
-    pub(crate) oldest: u32,
+    pub(crate) oldest: BacklogId,
 }
 
 /// A change of the environment.
@@ -27,15 +28,15 @@ pub(crate) enum EnvOp {
     /// A client script goes on.
     Script(usize),
     /// The services are in another state.
-    Services(u32),
+    Services(ServicesId),
     /// A reconcile has come to its end.
-    Tick { job: u32, limit: u32 },
+    Tick { job: JobId, limit: u32 },
     /// A partition begins.
     Cut { controller: usize, peer: usize },
     /// A partition ends.
     Heal { controller: usize, peer: usize },
     /// The oldest view that a watch may begin with is another one.
-    Oldest(u32),
+    Oldest(BacklogId),
 }
 
 impl Environment {
@@ -56,7 +57,7 @@ impl Environment {
         after
     }
 
-    fn tick(&mut self, job: u32, limit: u32) {
+    fn tick(&mut self, job: JobId, limit: u32) {
         match self.clocks.binary_search_by_key(&job, |(known, _)| *known) {
             Ok(index) => self.clocks[index].1 = (self.clocks[index].1 + 1).min(limit),
             Err(index) => self.clocks.insert(index, (job, 1)),

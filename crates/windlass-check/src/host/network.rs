@@ -5,13 +5,15 @@
 
 use std::sync::Arc;
 
+use crate::ids::{AskId, MessageId};
+
 /// A request on its way.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Message {
     /// The controller process that sent it.
     pub(crate) sender: usize,
     /// The number of what it asks.
-    pub(crate) ask: u32,
+    pub(crate) ask: AskId,
     /// The uid of the object that its sender had seen under that name, unless the request itself insists on it.
     pub(crate) decided_on: Option<Arc<str>>,
 }
@@ -22,16 +24,16 @@ pub(crate) struct Network {
     /// Sent by a process that waits no more, and not delivered yet. Sorted: they may arrive in any order, and at any
     /// time. What a process sent before it crashed is on another connection than what its next life sends, so nothing
     /// keeps the two in order.
-    pub(crate) late: Vec<u32>,
+    pub(crate) late: Vec<MessageId>,
     /// Delivered once, and to be delivered once more if messages can be duplicated. Sorted.
-    pub(crate) copies: Vec<u32>,
+    pub(crate) copies: Vec<MessageId>,
     /// Those of the copies whose sender still waits. Such a copy is answered, so it matters even if it can change nothing
     /// any more: the sender of a write that went well may get the refusal of its copy first. Sorted.
-    pub(crate) awaited: Vec<u32>,
+    pub(crate) awaited: Vec<MessageId>,
 }
 
 impl Network {
-    pub(crate) fn add_late(&mut self, message: u32) {
+    pub(crate) fn add_late(&mut self, message: MessageId) {
         let index = self.late.partition_point(|known| *known < message);
         self.late.insert(index, message);
     }

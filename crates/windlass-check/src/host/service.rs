@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use serde_json::Value;
 use windlass::{Answer, Ask, CallError};
 
+use crate::ids::{AnswerId, AskId, ServicesId};
 use crate::intern::Interner;
 
 /// What a service does with a request: changes its state, and answers.
@@ -22,7 +23,7 @@ pub(crate) type ServiceStates = BTreeMap<String, Value>;
 pub(crate) struct Services {
     pub(crate) models: BTreeMap<String, Respond>,
     pub(crate) states: Interner<ServiceStates>,
-    effects: FxHashMap<(u32, u32), (u32, u32)>,
+    effects: FxHashMap<(ServicesId, AskId), (ServicesId, AnswerId)>,
 }
 
 impl Services {
@@ -33,11 +34,11 @@ impl Services {
     /// Performs a call: the states afterwards, and the answer.
     pub(crate) fn apply(
         &mut self,
-        states: u32,
-        ask: u32,
+        states: ServicesId,
+        ask: AskId,
         asks: &Interner<Ask>,
         answers: &mut Interner<Answer>,
-    ) -> (u32, u32) {
+    ) -> (ServicesId, AnswerId) {
         if let Some(known) = self.effects.get(&(states, ask)) {
             return *known;
         }

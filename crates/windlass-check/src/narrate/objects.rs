@@ -9,9 +9,10 @@ use windlass_model::{Body, Key, Request, Store, object};
 use super::Story;
 use crate::action::{Action, SlotIndex};
 use crate::host::database::key_written;
+use crate::ids::{AnswerId, AskId};
 use crate::show;
 use crate::trace::{ObjectChange, ObjectMention};
-use crate::world::{CLUSTER, Step};
+use crate::world::Step;
 
 impl Story<'_> {
     /// What the step does to objects.
@@ -20,7 +21,7 @@ impl Story<'_> {
         let mut parts = self.world.parts();
         let parts = &mut *parts;
         // A view is read, never written.
-        let written = cluster == self.before[CLUSTER] && self.step.state[CLUSTER] != cluster;
+        let written = cluster == self.before.cluster && self.step.state.cluster != cluster;
         if !written || !matches!(&**parts.asks.get(ask), Ask::Api { .. }) {
             return Vec::new();
         }
@@ -107,13 +108,13 @@ impl Story<'_> {
             return None;
         }
         let ask = waiting.ask;
-        let real = self.world.effect(self.before[CLUSTER], ask).answer;
+        let real = self.world.effect(self.before.cluster, ask).answer;
         Some((self.given(self.step.answer?), self.given(real)))
     }
 
     /// The object that a write was decided on, if it hits another one of that name.
     pub(super) fn decided_on(&mut self) -> Option<(Key, Arc<str>)> {
-        if self.step.state[CLUSTER] == self.before[CLUSTER] {
+        if self.step.state.cluster == self.before.cluster {
             return None;
         }
         let message = self.world.message_of(self.before, self.action)?;
@@ -123,12 +124,12 @@ impl Story<'_> {
         Some((key, uid))
     }
 
-    pub(super) fn ask_number(&mut self, slot: SlotIndex) -> u32 {
+    pub(super) fn ask_number(&mut self, slot: SlotIndex) -> AskId {
         let before = Step { state: *self.before, ..*self.step };
         self.world.menu_slot(&before, slot).ask
     }
 
-    fn given(&self, answer: u32) -> Arc<Answer> {
+    fn given(&self, answer: AnswerId) -> Arc<Answer> {
         self.world.parts().answers.get(answer).clone()
     }
 }

@@ -5,15 +5,16 @@ use windlass_model::Request;
 
 use crate::action::{Action, SlotIndex};
 use crate::engine::Model;
+use crate::ids::{AskId, MessageId};
 use crate::subject::Subject;
-use crate::world::{CLUSTER, HOSTS, MenuSlot, Move, NETWORK, Step, Words};
+use crate::world::{MenuSlot, Move, State, Step};
 
 use super::{Event, FinalState, Schedule};
 
 /// A run under way.
 pub(super) struct Recorder<'a> {
     subject: &'a mut Subject,
-    state: Words,
+    state: State,
     events: Vec<Event>,
 }
 
@@ -47,7 +48,7 @@ impl<'a> Recorder<'a> {
     pub(super) fn finish(mut self) -> Schedule {
         let at_rest = self.moves().iter().all(|next| next.action.fault().is_some());
         let parts = self.subject.world.parts();
-        let reached = FinalState::of_cluster(parts.database.cluster(self.state[CLUSTER]));
+        let reached = FinalState::of_cluster(parts.database.cluster(self.state.cluster));
         drop(parts);
         Schedule { events: self.events, reached, at_rest }
     }
@@ -65,11 +66,11 @@ impl<'a> Recorder<'a> {
                 self.at(slot, |process, request| Event::Reply { process, request, code })
             }
             Action::Late { index } => {
-                let message = self.subject.world.network(self.state[NETWORK]).late[usize::from(index)];
+                let message = self.subject.world.network(self.state.network).late[usize::from(index)];
                 self.of_message(message, |process, request| Event::Late { process, request })
             }
             Action::Duplicate { index } => {
-                let message = self.subject.world.network(self.state[NETWORK]).copies[usize::from(index)];
+                let message = self.subject.world.network(self.state.network).copies[usize::from(index)];
                 self.of_message(message, |process, request| Event::Duplicate { process, request })
             }
             Action::Crash { controller, .. } => {
@@ -105,7 +106,7 @@ impl<'a> Recorder<'a> {
     fn delivery(&mut self, slot: SlotIndex, after: &Step) -> Event {
         let waiting = self.menu_slot(slot);
         let is_sent = if waiting.effect {
-            let host = after.state[HOSTS + slot.process()];
+            let host = after.state.hosts[slot.process()];
             let slots = &self.subject.world.menu(host).slots;
             slots.iter().any(|it| (it.active, it.slot) == (slot.active, slot.slot) && it.delivered)
         } else {
@@ -119,17 +120,17 @@ impl<'a> Recorder<'a> {
 
     /// The writes that a crash leaves on the network.
     fn left_behind(&mut self, after: &Step) -> Vec<Request> {
-        let mut before = self.subject.world.network(self.state[NETWORK]).late.clone();
-        let late = self.subject.world.network(after.state[NETWORK]).late.clone();
-        let is_new = |message: &u32| match before.iter().position(|known| known == message) {
+        let mut before = self.subject.world.network(self.state.network).late.clone();
+        let late = self.subject.world.network(after.state.network).late.clone();
+        let is_new = |message: &MessageId| match before.iter().position(|known| known == message) {
             Some(known) => {
                 before.swap_remove(known);
                 false
             }
             None => true,
         };
-        let sent: Vec<u32> = late.into_iter().filter(is_new).collect();
-        let asks: Vec<u32> =
+        let sent: Vec<MessageId> = late.into_iter().filter(is_new).collect();
+        let asks: Vec<AskId> =
             sent.into_iter().map(|message| self.subject.world.message(message).ask).collect();
         asks.into_iter().filter_map(|ask| self.request(ask)).collect()
     }
@@ -146,13 +147,13 @@ impl<'a> Recorder<'a> {
     }
 
     /// An event about a request that its sender waits for no more.
-    fn of_message(&mut self, message: u32, event: impl FnOnce(usize, Request) -> Event) -> Event {
+    fn of_message(&mut self, message: MessageId, event: impl FnOnce(usize, Request) -> Event) -> Event {
         let facts = self.subject.world.message(message);
         self.request(facts.ask).map_or(CALL, |request| event(facts.sender, request))
     }
 
     /// The request of an ask, if it goes to the API server.
-    fn request(&self, ask: u32) -> Option<Request> {
+    fn request(&self, ask: AskId) -> Option<Request> {
         match &**self.subject.world.parts().asks.get(ask) {
             Ask::Api { request, .. } => Some((**request).clone()),
             _ => None,

@@ -2,9 +2,10 @@
 
 use windlass::Shortcut;
 
-use super::{CLUSTER, HOSTS, MenuSlot, NETWORK, Words, World};
+use super::{MenuSlot, State, World};
 use crate::action::{Action, Oddity, SlotIndex};
 use crate::host::network::Network;
+use crate::ids::MessageId;
 
 /// How many values are tried for each random draw: two are enough to differ.
 const DRAWS: u8 = 2;
@@ -15,9 +16,9 @@ pub(crate) enum Condition {
     /// Nothing.
     Free,
     /// This message may arrive once more.
-    Copied(u32),
+    Copied(MessageId),
     /// Nothing; and if this message cannot arrive once more, the action is ample.
-    AmpleUnlessCopied(u32),
+    AmpleUnlessCopied(MessageId),
 }
 
 /// A condition in one word: which it is, below the number of the message.
@@ -28,7 +29,7 @@ impl PackedCondition {
     pub(crate) const FREE: PackedCondition = PackedCondition(0);
 
     pub(crate) fn unpack(self) -> Condition {
-        let message = self.0 >> 2;
+        let message = MessageId::from_word(self.0 >> 2);
         match self.0 & 3 {
             0 => Condition::Free,
             1 => Condition::Copied(message),
@@ -40,12 +41,12 @@ impl PackedCondition {
 impl Condition {
     pub(crate) fn pack(self) -> PackedCondition {
         let (which, message) = match self {
-            Condition::Free => (0, 0),
+            Condition::Free => (0, MessageId::FIRST),
             Condition::Copied(message) => (1, message),
             Condition::AmpleUnlessCopied(message) => (2, message),
         };
-        assert!(message < 1 << 30, "fewer than 2^30 distinct messages fit in memory");
-        PackedCondition(message << 2 | which)
+        assert!(message.word() < 1 << 30, "fewer than 2^30 distinct messages fit in memory");
+        PackedCondition(message.word() << 2 | which)
     }
 
     pub(crate) fn holds(self, network: &Network) -> bool {
@@ -63,11 +64,11 @@ impl Condition {
 
 impl World {
     /// Everything that can happen next, in a fixed order.
-    pub(crate) fn actions(&mut self, state: &Words, actions: &mut Vec<Action>) {
+    pub(crate) fn actions(&mut self, state: &State, actions: &mut Vec<Action>) {
         let mut possible = Vec::new();
         for process in 0..self.controllers() {
             self.host_actions(state, process, &mut possible);
-            let network = self.network(state[NETWORK]);
+            let network = self.network(state.network);
             let now = possible.drain(..).filter(|(_, condition)| condition.holds(network));
             actions.extend(now.map(|(action, _)| action));
         }
@@ -75,7 +76,7 @@ impl World {
     }
 
     /// What clients, the network and the cluster's own controllers can do.
-    pub(crate) fn common_actions(&mut self, state: &Words, actions: &mut Vec<Action>) {
+    pub(crate) fn common_actions(&mut self, state: &State, actions: &mut Vec<Action>) {
         for script in 0..self.script_lengths.len() {
             if self.goes_on(state, script) {
                 actions.push(Action::Client { script: script as u8 });
@@ -85,18 +86,18 @@ impl World {
         if self.faults().duplicates {
             self.duplicate_actions(state, actions);
         }
-        let collections = self.collections(state[CLUSTER]).len();
+        let collections = self.collections(state.cluster).len();
         actions.extend((0..collections as u16).map(|index| Action::Collect { index }));
     }
 
     /// What a process can do, whatever is on the network, with what must be so there.
     pub(crate) fn host_actions(
         &mut self,
-        state: &Words,
+        state: &State,
         process: usize,
         possible: &mut Vec<(Action, Condition)>,
     ) {
-        let menu = self.menu(state[HOSTS + process]).clone();
+        let menu = self.menu(state.hosts[process]).clone();
         let controller = process as u8;
         let watches = !self.is_cut(state, process, 0);
         let mut actions = Vec::new();
@@ -128,7 +129,7 @@ impl World {
 
     fn slot_actions(
         &mut self,
-        state: &Words,
+        state: &State,
         process: usize,
         waiting: &MenuSlot,
         possible: &mut Vec<(Action, Condition)>,
@@ -173,21 +174,21 @@ impl World {
     }
 
     /// Whether a delivery is answered from a view that is behind, and differently for it.
-    pub(crate) fn is_stale(&mut self, state: &Words, process: usize, slot: &MenuSlot) -> bool {
-        let is_behind = !self.menu(state[HOSTS + process]).behind.is_empty();
+    pub(crate) fn is_stale(&mut self, state: &State, process: usize, slot: &MenuSlot) -> bool {
+        let is_behind = !self.menu(state.hosts[process]).behind.is_empty();
         if !is_behind || slot.peer != 0 || slot.shortcut == Shortcut::None {
             return false;
         }
         let Some((_, seen)) = self.answer_of_caches(state, process, slot.ask) else { return false };
-        let real = self.effect(state[CLUSTER], slot.ask);
+        let real = self.effect(state.cluster, slot.ask);
         match slot.shortcut {
             Shortcut::SkipIfUnchanged => !seen.changed && seen.answer != real.answer,
             _ => seen.answer != real.answer,
         }
     }
 
-    fn late_actions(&mut self, state: &Words, actions: &mut Vec<Action>) {
-        let late = self.network(state[NETWORK]).late.clone();
+    fn late_actions(&mut self, state: &State, actions: &mut Vec<Action>) {
+        let late = self.network(state.network).late.clone();
         for (index, message) in late.iter().enumerate() {
             // Of equal messages it makes no difference which arrives first.
             if !late[..index].contains(message) && self.is_connected(state, *message) {
@@ -197,12 +198,12 @@ impl World {
     }
 
     /// Whether a controller cannot reach a peer.
-    pub(crate) fn is_cut(&mut self, state: &Words, process: usize, peer: usize) -> bool {
+    pub(crate) fn is_cut(&mut self, state: &State, process: usize, peer: usize) -> bool {
         self.env(state).cuts.contains(&(process, peer))
     }
 
     /// Whether nothing holds up a message.
-    pub(crate) fn is_connected(&mut self, state: &Words, message: u32) -> bool {
+    pub(crate) fn is_connected(&mut self, state: &State, message: MessageId) -> bool {
         let facts = self.message(message);
         !self.is_cut(state, facts.sender, facts.peer)
     }

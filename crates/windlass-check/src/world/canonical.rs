@@ -14,22 +14,28 @@ use serde_json::Value;
 use windlass::{Answer, Ask};
 use windlass_model::{Body, History, Key, MemoryStore, Request, Store, Types, object};
 
-use super::parts::Parts;
-use super::{CLUSTER, ENVIRONMENT, HOSTS, NETWORK, Words, World};
+use super::parts::{NO_MESSAGE, Parts};
+use super::{State, World};
 use crate::host::database::key_of;
-use crate::intern::Interner;
+use crate::ids::{
+    AnswerId, AskId, BacklogId, ClusterId, EnvironmentId, HostId, KeyId, MessageId, NetworkId, NodeId,
+};
+use crate::intern::{Id, Interner};
 
 /// What somebody has in hand: versions by the number of their key (0 stands for "a version unknown"), and uids.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Mentions {
-    versions: BTreeSet<(u32, u64)>,
+    versions: BTreeSet<(KeyId, u64)>,
     uids: BTreeSet<Arc<str>>,
     /// Whether there is an object of a kind that the check did not know at first: nothing is renumbered then.
     unknown: bool,
 }
 
+/// Who mentions what, by number: see [`Renumbering`].
+pub(crate) type MentionsId = Id<Mentions>;
+
 /// The number of no mentions at all.
-const NONE: u32 = 0;
+const NONE: MentionsId = MentionsId::FIRST;
 /// How long a uid is.
 const UID_LENGTH: usize = 36;
 
@@ -37,25 +43,23 @@ const UID_LENGTH: usize = 36;
 pub(crate) struct Renumbering {
     keys: Interner<Key>,
     sets: Interner<Mentions>,
-    of_nodes: FxHashMap<u32, u32>,
-    of_answers: FxHashMap<u32, u32>,
-    of_asks: FxHashMap<u32, u32>,
+    of_nodes: FxHashMap<NodeId, MentionsId>,
+    of_answers: FxHashMap<AnswerId, MentionsId>,
+    of_asks: FxHashMap<AskId, MentionsId>,
 }
 
 impl Renumbering {
     pub(crate) fn new() -> Self {
-        let mut sets = Interner::new();
-        sets.id(Mentions::default());
         Renumbering {
             keys: Interner::new(),
-            sets,
+            sets: Interner::beginning_with(Mentions::default()),
             of_nodes: FxHashMap::default(),
             of_answers: FxHashMap::default(),
             of_asks: FxHashMap::default(),
         }
     }
 
-    fn union(&mut self, one: u32, other: u32) -> u32 {
+    fn union(&mut self, one: MentionsId, other: MentionsId) -> MentionsId {
         if one == other || other == NONE {
             return one;
         }
@@ -71,47 +75,47 @@ impl Renumbering {
 /// What one worker remembers of it.
 #[derive(Default)]
 pub(crate) struct CanonicalMemory {
-    hosts: FxHashMap<u32, u32>,
-    networks: FxHashMap<u32, u32>,
-    services: FxHashMap<u32, u32>,
-    unions: FxHashMap<(u32, u32), u32>,
-    clusters: FxHashMap<(u32, u32), u32>,
+    hosts: FxHashMap<HostId, MentionsId>,
+    networks: FxHashMap<NetworkId, MentionsId>,
+    services: FxHashMap<EnvironmentId, MentionsId>,
+    unions: FxHashMap<(MentionsId, MentionsId), MentionsId>,
+    clusters: FxHashMap<(ClusterId, MentionsId), ClusterId>,
 }
 
 impl World {
     /// The state with its numbers as small as they can be.
-    pub(crate) fn canonical(&mut self, state: &mut Words) {
-        let mut mentions = self.mentions_of_network(state[NETWORK]);
-        let services = self.mentions_of_services(state[ENVIRONMENT]);
+    pub(crate) fn canonical(&mut self, state: &mut State) {
+        let mut mentions = self.mentions_of_network(state.network);
+        let services = self.mentions_of_services(state.environment);
         mentions = self.union(mentions, services);
         for process in 0..self.controllers() {
-            let more = self.mentions_of_host(state[HOSTS + process]);
+            let more = self.mentions_of_host(state.hosts[process]);
             mentions = self.union(mentions, more);
         }
-        let (parts, cluster) = (&self.parts, state[CLUSTER]);
+        let (parts, cluster) = (&self.parts, state.cluster);
         let known = self.memory.canonical.clusters.entry((cluster, mentions));
-        state[CLUSTER] = *known.or_insert_with(|| super::lock(parts).canonical_cluster(cluster, mentions));
+        state.cluster = *known.or_insert_with(|| super::lock(parts).canonical_cluster(cluster, mentions));
     }
 
-    fn mentions_of_network(&mut self, network: u32) -> u32 {
+    fn mentions_of_network(&mut self, network: NetworkId) -> MentionsId {
         let parts = &self.parts;
         let known = self.memory.canonical.networks.entry(network);
         *known.or_insert_with(|| super::lock(parts).mentions_of_network(network))
     }
 
-    fn mentions_of_services(&mut self, environment: u32) -> u32 {
+    fn mentions_of_services(&mut self, environment: EnvironmentId) -> MentionsId {
         let parts = &self.parts;
         let known = self.memory.canonical.services.entry(environment);
         *known.or_insert_with(|| super::lock(parts).mentions_of_services(environment))
     }
 
-    fn mentions_of_host(&mut self, host: u32) -> u32 {
+    fn mentions_of_host(&mut self, host: HostId) -> MentionsId {
         let parts = &self.parts;
         let known = self.memory.canonical.hosts.entry(host);
         *known.or_insert_with(|| super::lock(parts).mentions_of_host(host))
     }
 
-    fn union(&mut self, one: u32, other: u32) -> u32 {
+    fn union(&mut self, one: MentionsId, other: MentionsId) -> MentionsId {
         if one == other || other == NONE {
             return one;
         }
@@ -122,7 +126,7 @@ impl World {
 }
 
 impl Parts {
-    fn mentions_of_network(&mut self, network: u32) -> u32 {
+    fn mentions_of_network(&mut self, network: NetworkId) -> MentionsId {
         let network = self.networks.get(network).clone();
         network.late.iter().chain(&network.copies).fold(NONE, |all, message| {
             let more = self.mentions_of_message(*message);
@@ -130,7 +134,7 @@ impl Parts {
         })
     }
 
-    fn mentions_of_services(&mut self, environment: u32) -> u32 {
+    fn mentions_of_services(&mut self, environment: EnvironmentId) -> MentionsId {
         let services = self.environments.get(environment).services;
         let mut mentions = Mentions::default();
         for state in self.services.states.get(services).values() {
@@ -139,7 +143,7 @@ impl Parts {
         self.renumbering.sets.id(mentions)
     }
 
-    fn mentions_of_host(&mut self, host: u32) -> u32 {
+    fn mentions_of_host(&mut self, host: HostId) -> MentionsId {
         let host = self.hosts.get(host).clone();
         let mut all = self.mentions_of_backlog(host.unseen);
         for active in &host.active {
@@ -158,7 +162,7 @@ impl Parts {
     }
 
     /// What a process has not seen yet: its view is made from the numbers that stand there.
-    fn mentions_of_backlog(&mut self, backlog: u32) -> u32 {
+    fn mentions_of_backlog(&mut self, backlog: BacklogId) -> MentionsId {
         let mut mentions = Mentions::default();
         for (_, change) in self.views.backlogs.get(backlog).clone().all() {
             let change = self.views.changes.get(change);
@@ -174,7 +178,7 @@ impl Parts {
     }
 
     /// What a reconcile has learnt up to a point.
-    fn mentions_of_node(&mut self, node: u32) -> u32 {
+    fn mentions_of_node(&mut self, node: NodeId) -> MentionsId {
         if let Some(known) = self.renumbering.of_nodes.get(&node) {
             return *known;
         }
@@ -190,11 +194,11 @@ impl Parts {
         all
     }
 
-    fn mentions_of_message(&mut self, message: u32) -> u32 {
-        let message = self.messages.get(message).clone();
-        if message.ask == u32::MAX {
+    fn mentions_of_message(&mut self, message: MessageId) -> MentionsId {
+        if message == NO_MESSAGE {
             return NONE;
         }
+        let message = self.messages.get(message).clone();
         let ask = self.mentions_of_ask(message.ask);
         let Some(uid) = &message.decided_on else { return ask };
         let decided = Mentions { uids: BTreeSet::from([uid.clone()]), ..Mentions::default() };
@@ -202,7 +206,7 @@ impl Parts {
         self.renumbering.union(ask, decided)
     }
 
-    fn mentions_of_ask(&mut self, ask: u32) -> u32 {
+    fn mentions_of_ask(&mut self, ask: AskId) -> MentionsId {
         if let Some(known) = self.renumbering.of_asks.get(&ask) {
             return *known;
         }
@@ -217,7 +221,7 @@ impl Parts {
         id
     }
 
-    fn mentions_of_answer(&mut self, answer: u32) -> u32 {
+    fn mentions_of_answer(&mut self, answer: AnswerId) -> MentionsId {
         if let Some(known) = self.renumbering.of_answers.get(&answer) {
             return *known;
         }
@@ -252,13 +256,13 @@ impl Parts {
         id
     }
 
-    fn canonical_cluster(&mut self, number: u32, mentions: u32) -> u32 {
+    fn canonical_cluster(&mut self, number: ClusterId, mentions: MentionsId) -> ClusterId {
         let cluster = self.database.cluster(number).clone();
         let mentions = self.renumbering.sets.get(mentions).clone();
         if mentions.unknown {
             return number;
         }
-        let mut by_key: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+        let mut by_key: BTreeMap<KeyId, Vec<u64>> = BTreeMap::new();
         for (key, version) in &mentions.versions {
             by_key.entry(*key).or_default().push(*version);
         }

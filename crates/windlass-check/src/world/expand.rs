@@ -1,46 +1,51 @@
 //! Successor generation: the transitions of a state, from cached plans.
 
 use super::actions::PackedCondition;
-use super::plan::{NOTHING, Planned};
-use super::situation::{STORED_HOSTS, STORED_NETWORK};
-use super::{NETWORK, Words, World};
+use super::plan::{EnvironmentPlanId, NOTHING, Planned};
+use super::situation::SituationId;
+use super::{State, World, stored};
 use crate::action::Action;
 use crate::engine::Expansion;
+use crate::ids::{NetworkId, ViolationId};
 
 /// An action, and where this worker has its plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Move {
     pub(crate) action: Action,
-    /// Index of the plan in this worker's table, and of the step in the plan. Valid only in the worker that created it.
-    plan: u32,
+    /// The plan, and the index of the step in it.
+    plan: PlanId,
     index: u16,
 }
 
-/// Stands for the process in a plan of the environment.
-const NO_PROCESS: usize = usize::MAX;
+/// The number of a plan. Valid only in the worker that gave it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PlanId {
+    Process(usize, SituationId),
+    Environment(EnvironmentPlanId),
+}
 
 impl World {
     /// Everything that can happen next, in a fixed order.
-    pub(crate) fn moves(&mut self, state: &Words, moves: &mut Vec<Move>) {
+    pub(crate) fn moves(&mut self, state: &State, moves: &mut Vec<Move>) {
         let mut words = vec![0; self.width()];
         self.encode(state, &mut words);
         let common = self.plan_all(&words);
         for process in 0..self.controllers() {
-            let plan = words[STORED_HOSTS + process];
+            let plan = PlanId::Process(process, stored::situation(&words, process));
             let mut possible = Vec::new();
             self.host_actions(state, process, &mut possible);
-            let network = self.memory.known_network(state[NETWORK]);
+            let network = self.memory.known_network(state.network);
             let now = (0..).zip(possible).filter(|(_, (_, condition))| condition.holds(network));
             moves.extend(now.map(|(index, (action, _))| Move { action, plan, index }));
         }
         let mut actions = Vec::new();
         self.common_actions(state, &mut actions);
-        let plan = common as u32;
+        let plan = PlanId::Environment(common);
         moves.extend((0..).zip(actions).map(|(index, action)| Move { action, plan, index }));
     }
 
     /// Where a move leads, and its violation.
-    pub(crate) fn make(&mut self, state: &Words, next: &Move) -> (Words, Option<u32>) {
+    pub(crate) fn make(&mut self, state: &State, next: &Move) -> (State, Option<ViolationId>) {
         let (mut after, violation) = self.make_plainly(state, next);
         if self.renumbers() {
             self.canonical(&mut after);
@@ -48,19 +53,23 @@ impl World {
         (after, violation)
     }
 
-    fn make_plainly(&mut self, state: &Words, next: &Move) -> (Words, Option<u32>) {
-        let process = next.action.process();
-        let plans = &self.memory.plans;
-        let plan = match process {
-            Some(_) => plans.known(next.plan),
-            None => plans.known_of_environment(next.plan as usize),
-        };
-        let planned = plan[usize::from(next.index)];
-        debug_assert_eq!(planned.kind(), next.action.kind(), "a move is made by the worker that planned it");
+    fn make_plainly(&mut self, state: &State, next: &Move) -> (State, Option<ViolationId>) {
         let mut words = vec![0; self.width()];
         self.encode(state, &mut words);
-        self.follow(&mut words, process.unwrap_or(NO_PROCESS), &planned);
-        (self.decode(&words), planned.violation())
+        let (kind, violation) = match next.plan {
+            PlanId::Process(process, situation) => {
+                let planned = self.memory.plans.known(situation)[usize::from(next.index)];
+                self.follow(&mut words, process, &planned);
+                (planned.kind(), planned.violation())
+            }
+            PlanId::Environment(plan) => {
+                let planned = self.memory.plans.known_of_environment(plan)[usize::from(next.index)];
+                self.follow_environment(&mut words, &planned);
+                (planned.kind(), planned.violation())
+            }
+        };
+        debug_assert_eq!(kind, next.action.kind(), "a move is made by the worker that planned it");
+        (self.decode(&words), violation)
     }
 
     /// Adds all steps from a state; if `ample_only`, only the ample one, if there is one. Notes the violating
@@ -69,31 +78,31 @@ impl World {
         &mut self,
         ample_only: bool,
         expansion: &mut Expansion<Move>,
-        violations: &mut Vec<(usize, u32)>,
+        violations: &mut Vec<(usize, ViolationId)>,
     ) {
         let common = self.plan_all(expansion.from());
         if ample_only && let Some((process, index)) = self.ample_step(expansion.from()) {
-            let planned = self.memory.plans.known(expansion.from()[STORED_HOSTS + process])[index];
-            self.add(process, &planned, expansion, violations);
+            let planned = self.memory.plans.known(stored::situation(expansion.from(), process))[index];
+            self.add(&planned, expansion, violations, |world, words| world.follow(words, process, &planned));
             return;
         }
         for process in 0..self.controllers() {
-            let number = expansion.from()[STORED_HOSTS + process] as usize;
+            let situation = stored::situation(expansion.from(), process);
             // Moved out to end the borrow; nothing reads this plan during the loop.
-            let Some(plan) = self.memory.plans.of_processes[number].take() else { continue };
+            let Some(plan) = self.memory.plans.of_processes.take(situation) else { continue };
             self.add_plan(process, &plan, expansion, violations);
-            self.memory.plans.of_processes[number] = Some(plan);
+            self.memory.plans.of_processes.set(situation, plan);
         }
-        let Some(plan) = self.memory.plans.of_environment_by_number[common].take() else { return };
+        let Some(plan) = self.memory.plans.of_environment.take(common) else { return };
         for planned in plan.iter() {
-            self.add(NO_PROCESS, planned, expansion, violations);
+            self.add(planned, expansion, violations, |world, words| world.follow_environment(words, planned));
         }
-        self.memory.plans.of_environment_by_number[common] = Some(plan);
+        self.memory.plans.of_environment.set(common, plan);
     }
 
     /// Computes the missing plans of this state. Returns the index of the environment's plan.
-    pub(super) fn plan_all(&mut self, words: &[u32]) -> usize {
-        self.network(words[STORED_NETWORK]);
+    pub(super) fn plan_all(&mut self, words: &[u32]) -> EnvironmentPlanId {
+        self.network(stored::network(words));
         for process in 0..self.controllers() {
             self.plan(words, process);
         }
@@ -102,9 +111,9 @@ impl World {
 
     /// The process and the index of an ample step.
     pub(super) fn ample_step(&self, words: &[u32]) -> Option<(usize, usize)> {
-        let network = self.memory.known_network(words[STORED_NETWORK]);
+        let network = self.memory.known_network(stored::network(words));
         (0..self.controllers()).find_map(|process| {
-            let plan = self.memory.plans.known(words[STORED_HOSTS + process]);
+            let plan = self.memory.plans.known(stored::situation(words, process));
             let index = plan.iter().position(|planned| planned.condition.unpack().is_ample(network))?;
             Some((process, index))
         })
@@ -113,34 +122,36 @@ impl World {
     fn add_plan(
         &mut self,
         process: usize,
-        plan: &[Planned],
+        plan: &[Planned<SituationId>],
         expansion: &mut Expansion<Move>,
-        violations: &mut Vec<(usize, u32)>,
+        violations: &mut Vec<(usize, ViolationId)>,
     ) {
         for planned in plan.iter() {
             let is_possible = planned.condition == PackedCondition::FREE || {
-                let network = self.memory.known_network(expansion.from()[STORED_NETWORK]);
+                let network = self.memory.known_network(stored::network(expansion.from()));
                 planned.condition.unpack().holds(network)
             };
             if is_possible {
-                self.add(process, planned, expansion, violations);
+                self.add(planned, expansion, violations, |world, words| {
+                    world.follow(words, process, planned)
+                });
             }
         }
     }
 
     #[inline]
-    fn add(
+    fn add<Next>(
         &mut self,
-        process: usize,
-        planned: &Planned,
+        planned: &Planned<Next>,
         expansion: &mut Expansion<Move>,
-        violations: &mut Vec<(usize, u32)>,
+        violations: &mut Vec<(usize, ViolationId)>,
+        follow: impl Fn(&mut World, &mut [u32]),
     ) {
         if let Some(violation) = planned.violation() {
             violations.push((expansion.len(), violation));
         }
         let words = expansion.add(planned.kind(), planned.is_fault());
-        self.follow(words, process, planned);
+        follow(self, words);
         if self.renumbers() {
             let mut state = self.decode(words);
             let before = state;
@@ -151,27 +162,35 @@ impl World {
         }
     }
 
-    /// Applies a planned step, and its deferred effects on the network and on other processes.
+    /// Applies a planned step of a process, and its deferred effects on the network and on other processes.
     #[inline]
-    fn follow(&mut self, words: &mut [u32], process: usize, planned: &Planned) {
-        if process == NO_PROCESS {
-            words[STORED_NETWORK] = planned.next;
-        } else {
-            words[STORED_HOSTS + process] = planned.next;
-        }
+    fn follow(&mut self, words: &mut [u32], process: usize, planned: &Planned<SituationId>) {
+        stored::set_situation(words, process, planned.next);
         let open = planned.open;
         if open == NOTHING {
             return;
         }
         if open.concerns_network() {
-            words[STORED_NETWORK] = self.network_after(words[STORED_NETWORK], open);
+            let after = self.network_after(stored::network(words), open);
+            stored::set_network(words, after);
         }
         if open.concerns_processes() {
-            for (other, word) in words[STORED_HOSTS..].iter_mut().enumerate() {
-                if other != process {
-                    *word = self.situation_after_open(*word, open);
-                }
-            }
+            stored::map_situations(words, |other, situation| match other == process {
+                true => situation,
+                false => self.situation_after_open(situation, open),
+            });
+        }
+    }
+
+    /// Applies a planned step of the environment, and its deferred effects on all processes. The network is part of its
+    /// plan's key, so what it does to that is not deferred.
+    #[inline]
+    fn follow_environment(&mut self, words: &mut [u32], planned: &Planned<NetworkId>) {
+        stored::set_network(words, planned.next);
+        let open = planned.open;
+        debug_assert!(!open.concerns_network(), "a plan of the environment knows the network");
+        if open.concerns_processes() {
+            stored::map_situations(words, |_, situation| self.situation_after_open(situation, open));
         }
     }
 

@@ -19,6 +19,7 @@ pub(crate) mod renumber;
 mod seen;
 mod seen_step;
 mod situation;
+mod stored;
 mod subsumption;
 mod symmetry;
 mod views;
@@ -35,23 +36,25 @@ pub(crate) use views::NOTHING_UNSEEN;
 
 use crate::fault::Budget;
 pub(crate) use crate::host::environment::EnvOp;
+use crate::ids::{AnswerId, AskId, ClusterId, EnvironmentId, HostId, NetworkId, ViolationId};
 use memory::Memory;
 use permutation::Permutation;
 
-/// The index of each part in a state.
-pub(crate) const CLUSTER: usize = 0;
-pub(crate) const NETWORK: usize = 1;
-pub(crate) const ENVIRONMENT: usize = 2;
-/// The first controller process; the others follow.
-pub(crate) const HOSTS: usize = 3;
 /// The most controller processes that a world can have.
 pub(crate) const MOST_PROCESSES: usize = 13;
 
-/// A state of the world. Words beyond the last process are 0.
-pub(crate) type Words = [u32; HOSTS + MOST_PROCESSES];
+/// A state of the world, by the numbers of its parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct State {
+    pub(crate) cluster: ClusterId,
+    pub(crate) network: NetworkId,
+    pub(crate) environment: EnvironmentId,
+    /// By process. Those beyond the last process are all the same, so that they make no difference.
+    pub(crate) hosts: [HostId; MOST_PROCESSES],
+}
 
-/// The words of a state that properties can see: cluster and environment.
-pub(crate) type Visible = (u32, u32);
+/// What properties can see of a state: cluster and environment.
+pub(crate) type Visible = (ClusterId, EnvironmentId);
 
 /// The world as one worker sees it. A clone shares the parts and begins with an empty memory of its own.
 pub(crate) struct World {
@@ -71,7 +74,7 @@ pub(crate) struct World {
     renumbers: bool,
     /// Whether there are faults of which states could have more or less left.
     has_faults: bool,
-    initial: Words,
+    initial: State,
     /// The permutations of names and processes.
     permutations: Arc<[Permutation]>,
 }
@@ -79,15 +82,15 @@ pub(crate) struct World {
 /// A step of the world under way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
-    pub(crate) state: Words,
+    pub(crate) state: State,
     /// The answer that was given, for traces.
-    pub(crate) answer: Option<u32>,
+    pub(crate) answer: Option<AnswerId>,
     /// The cluster and the ask that met, for traces.
-    pub(crate) met: Option<(u32, u32)>,
+    pub(crate) met: Option<(ClusterId, AskId)>,
     /// A reconcile that came to its end.
     pub(crate) ending: Option<ops::Ending>,
     /// Something that must never happen.
-    pub(crate) violation: Option<u32>,
+    pub(crate) violation: Option<ViolationId>,
 }
 
 impl World {
@@ -97,7 +100,6 @@ impl World {
             "a world has at most {MOST_PROCESSES} controller processes, not {}",
             setup.processes.len()
         );
-        let mut initial = Words::default();
         let (processes, faults, clock_limit) =
             (setup.processes.len(), setup.faults.clone(), setup.clock_limit);
         let workers = setup.workers;
@@ -105,8 +107,7 @@ impl World {
         let (peers, renumbers) = (1 + setup.services.len(), setup.renumbers());
         let script_lengths = setup.scripts.iter().map(Vec::len).collect();
         let mut parts = Parts::new(setup);
-        let words = parts.initial();
-        initial[..words.len()].copy_from_slice(&words);
+        let initial = parts.initial();
         World {
             processes,
             faults,
@@ -165,7 +166,7 @@ impl World {
         self.peers
     }
 
-    pub(crate) fn initial(&self) -> Words {
+    pub(crate) fn initial(&self) -> State {
         self.initial
     }
 

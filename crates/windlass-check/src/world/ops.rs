@@ -3,32 +3,35 @@
 use windlass::Bug;
 
 use crate::action::SlotIndex;
+use crate::ids::{
+    AnswerId, BacklogId, ChangeListId, ClusterId, HostId, JobId, JobSetId, MessageId, NodeId, ViolationId,
+};
 
 /// A change of a controller's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum HostOp {
     /// The watch notifies of a job.
-    Notify(u32),
+    Notify(JobId),
     /// The watch repeats the notification.
-    NotifyAgain(u32),
+    NotifyAgain(JobId),
     /// A timer goes off.
-    Timer(u32),
+    Timer(JobId),
     /// A change concerns a set of jobs.
-    Mark(u32),
+    Mark(JobSetId),
     /// The next job of the queue is started.
     Start,
     /// A write was delivered; its answer is on its way.
-    Answered { slot: SlotIndex, answer: u32 },
+    Answered { slot: SlotIndex, answer: AnswerId },
     /// An answer arrives.
-    Receive { slot: SlotIndex, answer: u32 },
+    Receive { slot: SlotIndex, answer: AnswerId },
     /// One of the answers on their way arrives.
     Reply { slot: SlotIndex, reply: u8 },
     /// All that is local is forgotten, and the watch begins with a list of jobs.
-    Crash { unseen: u32, listed: u32 },
+    Crash { unseen: BacklogId, listed: JobSetId },
     /// The watch begins again with a list of jobs.
-    Gap { unseen: u32, listed: u32 },
+    Gap { unseen: BacklogId, listed: JobSetId },
     /// A list of changes was committed.
-    Commit { changes: u32, is_cut: bool },
+    Commit { changes: ChangeListId, is_cut: bool },
     /// The watch of a kind delivers one more change.
     Advance { kind: u8 },
     /// The clock jumps.
@@ -39,19 +42,19 @@ pub(crate) enum HostOp {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HostStep {
     /// The controller's state afterwards.
-    pub(crate) host: u32,
+    pub(crate) host: HostId,
     /// A reconcile that has come to its end.
     pub(crate) ending: Option<Ending>,
     /// A violation that the step shows.
-    pub(crate) violation: Option<u32>,
+    pub(crate) violation: Option<ViolationId>,
 }
 
 /// The end of a reconcile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ending {
-    pub(crate) job: u32,
+    pub(crate) job: JobId,
     /// The point of its end.
-    pub(crate) node: u32,
+    pub(crate) node: NodeId,
     /// Whether all states were done.
     pub(crate) done: bool,
 }
@@ -60,19 +63,19 @@ pub(crate) struct Ending {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum NetworkOp {
     /// A message stays behind.
-    AddLate(u32),
+    AddLate(MessageId),
     /// A message that stayed behind arrives, by its index.
     TakeLate(usize),
     /// A message may arrive again.
-    AddCopy(u32),
+    AddCopy(MessageId),
     /// A message may arrive again while its sender waits.
-    AddAwaitedCopy(u32),
+    AddAwaitedCopy(MessageId),
     /// It has.
-    UseCopy(u32),
+    UseCopy(MessageId),
     /// Its sender waits no more.
-    Abandon(u32),
+    Abandon(MessageId),
     /// Messages that can do nothing any more in this cluster are dropped.
-    DropDead(u32),
+    DropDead(ClusterId),
 }
 
 /// A step that must never happen.

@@ -9,12 +9,13 @@ use std::sync::Arc;
 use windlass::{Answer, Ask, CallError, Controller, Detail, RandomBytes, ReconcileResult, Shortcut, Trigger};
 use windlass_model::{Change, Cluster, Key, Reason, Response, Status, Store, Timestamp, Verb, object};
 
+use super::State;
 use super::canonical::Renumbering;
 use super::menu::{Menu, MenuSlot};
 use super::ops::{Ending, HostOp, HostStep, NetworkOp, StepViolation};
 use super::renumber;
 use super::symmetry::Permutations;
-use super::views::Views;
+use super::views::{NO_CHANGES, Views};
 use crate::action::SlotIndex;
 use crate::fault::Faults;
 use crate::host::client::ClientEvent;
@@ -23,12 +24,18 @@ use crate::host::database::{Collection, Database, insists, key_of};
 use crate::host::environment::Environment;
 use crate::host::network::{Message, Network};
 use crate::host::service::{IsRead, Respond, ServiceStates, Services};
+use crate::ids::{
+    AnswerId, AskId, ChangeListId, ClusterId, HostId, JobId, JobSetId, MarksId, MessageId, NetworkId, NodeId,
+    ServicesId, ViolationId,
+};
 use crate::intern::Interner;
 use crate::reductions::Reductions;
 use crate::steps::{Job, NodeNext, Steps};
 
 /// The message that stands for a question about the time.
-pub(crate) const NO_MESSAGE: u32 = 0;
+pub(crate) const NO_MESSAGE: MessageId = MessageId::FIRST;
+/// The marks of a change that concerns no process.
+pub(crate) const NO_MARKS: MarksId = MarksId::FIRST;
 
 /// What a world is made of.
 #[derive(Clone)]
@@ -72,12 +79,12 @@ impl Setup {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Effect {
     /// The cluster afterwards.
-    pub(crate) cluster: u32,
-    pub(crate) answer: u32,
+    pub(crate) cluster: ClusterId,
+    pub(crate) answer: AnswerId,
     /// Which jobs of which controllers it concerns.
-    pub(crate) marks: u32,
+    pub(crate) marks: MarksId,
     /// The number of the list of what changed, if views can be behind.
-    pub(crate) changes: u32,
+    pub(crate) changes: ChangeListId,
     /// Whether anything changed.
     pub(crate) changed: bool,
 }
@@ -86,7 +93,7 @@ pub(crate) struct Effect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MessageFacts {
     pub(crate) sender: usize,
-    pub(crate) ask: u32,
+    pub(crate) ask: AskId,
     /// 0 is the API server; the services follow.
     pub(crate) peer: usize,
     /// Whether it is known which object it is meant for, while the request itself does not insist on it.
@@ -101,20 +108,20 @@ pub(crate) struct Parts {
     pub(crate) asks: Interner<Ask>,
     pub(crate) answers: Interner<Answer>,
     /// What is looked at of answers of which no more than the identity of objects is.
-    identities: FxHashMap<u32, u32>,
+    identities: FxHashMap<AnswerId, AnswerId>,
     pub(crate) jobs: Interner<Job>,
-    pub(crate) job_sets: Interner<Vec<u32>>,
+    pub(crate) job_sets: Interner<Vec<JobId>>,
     /// Per process, the number of a set of jobs.
-    pub(crate) marks: Interner<Vec<u32>>,
+    pub(crate) marks: Interner<Vec<JobSetId>>,
     pub(crate) messages: Interner<Message>,
     pub(crate) hosts: Interner<Host>,
     /// What steps did to controllers, by process: two that know the same may watch different kinds.
-    host_steps: FxHashMap<(u32, usize, HostOp), HostStep>,
+    host_steps: FxHashMap<(HostId, usize, HostOp), HostStep>,
     pub(crate) networks: Interner<Network>,
     pub(crate) environments: Interner<Environment>,
     pub(crate) violations: Interner<StepViolation>,
     /// What the clients' scripts do, as numbers of asks; `None` where they wait.
-    pub(crate) scripts: Vec<Vec<Option<u32>>>,
+    pub(crate) scripts: Vec<Vec<Option<AskId>>>,
     /// Where in a reconcile crashes struck: the state, and the request that was under way.
     pub(crate) crash_points: BTreeSet<String>,
     /// By script and event: the last refusal, as long as the event has never succeeded; `None` once it has.
@@ -130,10 +137,7 @@ impl Parts {
         let mut asks = Interner::new();
         let mut number = |event: &ClientEvent| event.ask().map(|ask| asks.id(ask.clone()));
         let scripts = setup.scripts.iter().map(|script| script.iter().map(&mut number).collect()).collect();
-        let mut messages = Interner::new();
-        messages.id(Message { sender: usize::MAX, ask: u32::MAX, decided_on: None });
-        let mut marks = Interner::new();
-        marks.id(Vec::new());
+        let no_message = Message { sender: usize::MAX, ask: AskId::INVALID, decided_on: None };
         Parts {
             steps: Steps::new(
                 setup.processes.clone(),
@@ -146,8 +150,8 @@ impl Parts {
             identities: FxHashMap::default(),
             jobs: Interner::new(),
             job_sets: Interner::new(),
-            marks,
-            messages,
+            marks: Interner::beginning_with(Vec::new()),
+            messages: Interner::beginning_with(no_message),
             hosts: Interner::new(),
             host_steps: FxHashMap::default(),
             networks: Interner::new(),
@@ -164,8 +168,8 @@ impl Parts {
         }
     }
 
-    /// The words of the first state, in the order of a state.
-    pub(crate) fn initial(&mut self) -> Vec<u32> {
+    /// The first state.
+    pub(crate) fn initial(&mut self) -> State {
         let cluster = self.database.id(self.setup.cluster.clone());
         let environment = Environment {
             left: self.setup.faults.most,
@@ -173,19 +177,23 @@ impl Parts {
             services: self.services.states.id(self.setup.service_states.clone()),
             ..Environment::default()
         };
-        let mut words =
-            vec![cluster, self.networks.id(Network::default()), self.environments.id(environment)];
+        let mut state = State {
+            cluster,
+            network: self.networks.id(Network::default()),
+            environment: self.environments.id(environment),
+            hosts: Default::default(),
+        };
         for process in 0..self.setup.processes.len() {
             let listed = self.relist(cluster, process);
             let fresh = (**self.job_sets.get(listed)).clone();
-            words.push(self.hosts.id(Host { fresh, ..Host::default() }));
+            state.hosts[process] = self.hosts.id(Host { fresh, ..Host::default() });
         }
-        self.find_symmetries(&words);
-        words
+        self.find_symmetries(&state);
+        state
     }
 
     /// What a worker wants to know of a controller's state.
-    pub(crate) fn menu(&self, host: u32) -> Menu {
+    pub(crate) fn menu(&self, host: HostId) -> Menu {
         let host = self.hosts.get(host);
         let mut slots = Vec::new();
         for (active, reconcile) in host.active.iter().enumerate() {
@@ -229,7 +237,7 @@ impl Parts {
         }
     }
 
-    pub(crate) fn message_facts(&self, message: u32) -> MessageFacts {
+    pub(crate) fn message_facts(&self, message: MessageId) -> MessageFacts {
         let message = self.messages.get(message);
         let peer = match &**self.asks.get(message.ask) {
             Ask::Call { service, .. } => {
@@ -242,17 +250,18 @@ impl Parts {
     }
 
     /// What a request does to a cluster, for the first time.
-    pub(crate) fn effect(&mut self, cluster: u32, ask: u32) -> Effect {
+    pub(crate) fn effect(&mut self, cluster: ClusterId, ask: AskId) -> Effect {
         if !self.permutations.all.is_empty() {
             self.compare_effects(cluster, ask);
         }
         self.effect_of(cluster, ask)
     }
 
-    pub(crate) fn effect_of(&mut self, cluster: u32, ask: u32) -> Effect {
+    pub(crate) fn effect_of(&mut self, cluster: ClusterId, ask: AskId) -> Effect {
         let applied = self.database.apply(cluster, ask, &self.asks, &mut self.answers);
-        let marks = if applied.changes.is_empty() { 0 } else { self.marks_of(&applied.changes) };
-        let changes = if self.setup.faults.can_lag() { self.views.list(&applied.changes) } else { 0 };
+        let marks = if applied.changes.is_empty() { NO_MARKS } else { self.marks_of(&applied.changes) };
+        let changes =
+            if self.setup.faults.can_lag() { self.views.list(&applied.changes) } else { NO_CHANGES };
         Effect {
             cluster: applied.cluster,
             answer: applied.answer,
@@ -263,7 +272,7 @@ impl Parts {
     }
 
     /// What the cluster's own controllers would do.
-    pub(crate) fn collections(&mut self, cluster: u32) -> Arc<[Collection]> {
+    pub(crate) fn collections(&mut self, cluster: ClusterId) -> Arc<[Collection]> {
         let wanted = self.database.collections(cluster, &mut self.asks);
         if self.setup.workloads {
             self.compare_collections(cluster, &wanted);
@@ -272,7 +281,7 @@ impl Parts {
     }
 
     /// What a call does to the services: their states afterwards, and the answer.
-    pub(crate) fn call(&mut self, services: u32, ask: u32) -> (u32, u32) {
+    pub(crate) fn call(&mut self, services: ServicesId, ask: AskId) -> (ServicesId, AnswerId) {
         self.compare_calls(services, ask);
         let effect = self.services.apply(services, ask, &self.asks, &mut self.answers);
         if self.tries_other_numbers() && !self.is_same_with_other_uids(services, ask, effect) {
@@ -282,7 +291,12 @@ impl Parts {
     }
 
     /// Whether a service does the same when all uids that it knows, and is sent, are others.
-    fn is_same_with_other_uids(&self, services: u32, ask: u32, (after, answer): (u32, u32)) -> bool {
+    fn is_same_with_other_uids(
+        &self,
+        services: ServicesId,
+        ask: AskId,
+        (after, answer): (ServicesId, AnswerId),
+    ) -> bool {
         let mut states = renumber::other_services(self.services.states.get(services));
         let answered = self.services.respond(&mut states, &renumber::other_ask(self.asks.get(ask)));
         let expected = renumber::other_answer(self.setup.cluster.types(), self.answers.get(answer));
@@ -301,13 +315,13 @@ impl Parts {
         self.steps.depends_on_numbers.get_or_insert(words);
     }
 
-    fn marks_of(&mut self, changes: &[Change]) -> u32 {
+    fn marks_of(&mut self, changes: &[Change]) -> MarksId {
         let sets = (0..self.setup.processes.len()).map(|process| self.jobs_for(process, changes)).collect();
         self.marks.id(sets)
     }
 
     /// The number of the set of jobs that some changes concern.
-    fn jobs_for(&mut self, process: usize, changes: &[Change]) -> u32 {
+    fn jobs_for(&mut self, process: usize, changes: &[Change]) -> JobSetId {
         let mut jobs = Vec::new();
         for Change { key, before, after, .. } in changes {
             jobs.extend(self.jobs_of(process, key, before.as_deref(), after.as_deref()));
@@ -315,7 +329,7 @@ impl Parts {
         self.job_set(jobs)
     }
 
-    fn job_set(&mut self, mut jobs: Vec<u32>) -> u32 {
+    fn job_set(&mut self, mut jobs: Vec<JobId>) -> JobSetId {
         jobs.sort_unstable();
         jobs.dedup();
         self.job_sets.id(jobs)
@@ -327,7 +341,7 @@ impl Parts {
         key: &Key,
         before: Option<&Value>,
         after: Option<&Value>,
-    ) -> Vec<u32> {
+    ) -> Vec<JobId> {
         let declaration = self.setup.processes[process].declaration();
         let creates_missing = declaration.creates_missing();
         let triggers = declaration.triggers(key, before, after);
@@ -349,7 +363,7 @@ impl Parts {
     }
 
     /// The jobs of a controller that starts to watch: one for everything that concerns it.
-    pub(crate) fn relist(&mut self, cluster: u32, process: usize) -> u32 {
+    pub(crate) fn relist(&mut self, cluster: ClusterId, process: usize) -> JobSetId {
         let cluster = self.database.cluster(cluster).clone();
         let mut jobs = Vec::new();
         for (key, found) in cluster.store().all() {
@@ -359,7 +373,7 @@ impl Parts {
     }
 
     /// What a step does to a controller.
-    pub(crate) fn host_op(&mut self, host: u32, process: usize, op: HostOp) -> HostStep {
+    pub(crate) fn host_op(&mut self, host: HostId, process: usize, op: HostOp) -> HostStep {
         if let Some(known) = self.host_steps.get(&(host, process, op)) {
             return *known;
         }
@@ -368,7 +382,7 @@ impl Parts {
         step
     }
 
-    fn do_host_op(&mut self, host: u32, process: usize, op: HostOp) -> HostStep {
+    fn do_host_op(&mut self, host: HostId, process: usize, op: HostOp) -> HostStep {
         let mut host = (**self.hosts.get(host)).clone();
         let (mut ending, mut violation) = (None, None);
         match op {
@@ -434,7 +448,7 @@ impl Parts {
     }
 
     /// Jobs of one parent are done as one, which may make the parent if any of them may.
-    fn enqueue(&mut self, host: &mut Host, job: u32) {
+    fn enqueue(&mut self, host: &mut Host, job: JobId) {
         let (plain, making) = (self.job_with(job, false), self.job_with(job, true));
         match host.queue.iter().position(|known| [plain, making].contains(known)) {
             None => host.queue.push(job),
@@ -444,7 +458,7 @@ impl Parts {
     }
 
     /// A repeated notification for a parent that may be made is also one for a parent that is there.
-    fn may_notify_again(&mut self, host: &mut Host, job: u32) {
+    fn may_notify_again(&mut self, host: &mut Host, job: JobId) {
         let (plain, making) = (self.job_with(job, false), self.job_with(job, true));
         if host.observed.contains(&making) {
             return;
@@ -454,7 +468,7 @@ impl Parts {
     }
 
     /// The same job, but a missing parent may be made, or not.
-    fn job_with(&mut self, job: u32, create_missing: bool) -> u32 {
+    fn job_with(&mut self, job: JobId, create_missing: bool) -> JobId {
         let known = self.jobs.get(job).clone();
         if known.create_missing == create_missing {
             return job;
@@ -485,8 +499,8 @@ impl Parts {
         &mut self,
         host: &mut Host,
         process: usize,
-        job: u32,
-        mut node: u32,
+        job: JobId,
+        mut node: NodeId,
     ) -> (Option<Ending>, Option<StepViolation>) {
         loop {
             match self.steps.node(node).next.clone() {
@@ -520,7 +534,7 @@ impl Parts {
         }
     }
 
-    fn send(&mut self, host: &Host, process: usize, node: u32, ask: u32) -> Slot {
+    fn send(&mut self, host: &Host, process: usize, node: NodeId, ask: AskId) -> Slot {
         let request = match &**self.asks.get(ask) {
             Ask::Now => {
                 let jump = i64::try_from(self.setup.faults.clock_jump.as_secs()).unwrap_or(0);
@@ -545,7 +559,7 @@ impl Parts {
         process: usize,
         active: usize,
         slot: usize,
-        answer: u32,
+        answer: AnswerId,
     ) -> (Option<Ending>, Option<StepViolation>) {
         let ask = self.messages.get(host.active[active].slots[slot].message).ask;
         self.see_own_write(host, process, ask, answer);
@@ -564,12 +578,12 @@ impl Parts {
     }
 
     /// What is looked at of the answer to a request of a reconcile.
-    fn detail(&mut self, host: &Host, slot: SlotIndex, answer: u32) -> u32 {
+    fn detail(&mut self, host: &Host, slot: SlotIndex, answer: AnswerId) -> AnswerId {
         let waiting = &host.active[usize::from(slot.active)].slots[usize::from(slot.slot)];
         self.detail_of(self.messages.get(waiting.message).ask, answer)
     }
 
-    fn detail_of(&mut self, ask: u32, answer: u32) -> u32 {
+    fn detail_of(&mut self, ask: AskId, answer: AnswerId) -> AnswerId {
         let Ask::Api { detail: Detail::Identity, .. } = &**self.asks.get(ask) else { return answer };
         if let Some(known) = self.identities.get(&answer) {
             return *known;
@@ -582,7 +596,7 @@ impl Parts {
     }
 
     /// What a step does to the network.
-    pub(crate) fn network_op(&mut self, network: u32, op: NetworkOp) -> u32 {
+    pub(crate) fn network_op(&mut self, network: NetworkId, op: NetworkOp) -> NetworkId {
         let mut network = (**self.networks.get(network)).clone();
         match op {
             NetworkOp::AddLate(message) => network.add_late(message),
@@ -598,7 +612,7 @@ impl Parts {
             }
             NetworkOp::Abandon(message) => remove(&mut network.awaited, message),
             NetworkOp::DropDead(cluster) => {
-                let alive = |message: &u32| {
+                let alive = |message: &MessageId| {
                     !self.database.is_dead(cluster, self.asks.get(self.messages.get(*message).ask))
                 };
                 network.late.retain(alive);
@@ -616,10 +630,10 @@ impl Parts {
 
     /// One of the values that can be drawn at a point of a reconcile. They differ from those of earlier draws of the
     /// same reconcile; another reconcile may draw the same or others.
-    pub(crate) fn drawn_answer(&mut self, host: u32, slot: SlotIndex, value: u8) -> u32 {
+    pub(crate) fn drawn_answer(&mut self, host: HostId, slot: SlotIndex, value: u8) -> AnswerId {
         let host = self.hosts.get(host);
         let node = host.active[usize::from(slot.active)].node;
-        let is_draw = |answer: &u32| matches!(&**self.answers.get(*answer), Answer::Random(_));
+        let is_draw = |answer: &AnswerId| matches!(&**self.answers.get(*answer), Answer::Random(_));
         let mut earlier = usize::from(slot.slot);
         let mut at = self.steps.before(node);
         while let Some((before, answers)) = at {
@@ -631,7 +645,7 @@ impl Parts {
     }
 
     /// Notes whether an event of a script has ever succeeded.
-    pub(crate) fn note_event(&mut self, script: usize, event: usize, answer: u32) {
+    pub(crate) fn note_event(&mut self, script: usize, event: usize, answer: AnswerId) {
         let refusal = match &**self.answers.get(answer) {
             Answer::Api(response) => response.failure().map(|status| status.message.clone()),
             Answer::Call(Err(error)) => Some(error.to_string()),
@@ -642,7 +656,7 @@ impl Parts {
     }
 
     /// The answer to a message that went astray.
-    pub(crate) fn timeout_answer(&mut self, message: u32) -> u32 {
+    pub(crate) fn timeout_answer(&mut self, message: MessageId) -> AnswerId {
         let ask = self.asks.get(self.messages.get(message).ask).clone();
         let answer = match &*ask {
             Ask::Call { service, .. } => Answer::Call(Err(CallError::Timeout { service: service.clone() })),
@@ -656,7 +670,7 @@ impl Parts {
     }
 
     /// The answer of a peer that cannot just now.
-    pub(crate) fn unavailable_answer(&mut self, message: u32) -> u32 {
+    pub(crate) fn unavailable_answer(&mut self, message: MessageId) -> AnswerId {
         let ask = self.asks.get(self.messages.get(message).ask).clone();
         let message = "the server is currently unable to handle the request";
         let answer = match &*ask {
@@ -670,7 +684,11 @@ impl Parts {
     }
 
     /// Whether a message, delivered now, changes another object than the one that its sender decided on.
-    pub(crate) fn hits_another_object(&mut self, cluster: u32, message: u32) -> Option<u32> {
+    pub(crate) fn hits_another_object(
+        &mut self,
+        cluster: ClusterId,
+        message: MessageId,
+    ) -> Option<ViolationId> {
         let message = self.messages.get(message).clone();
         let decided_on = message.decided_on.as_ref()?;
         let applied = self.database.apply(cluster, message.ask, &self.asks, &mut self.answers);

@@ -2,15 +2,14 @@
 
 use windlass::{Ask, Shortcut};
 
-use super::{CLUSTER, EnvOp, HOSTS, HostOp, MenuSlot, NETWORK, NetworkOp, Step, Words, World};
+use super::parts::NO_MARKS;
+use super::{EnvOp, HostOp, MenuSlot, NetworkOp, State, Step, World};
 use crate::action::{Action, SlotIndex};
-
-/// The marks of a change that concerns no process.
-const NO_MARKS: u32 = 0;
+use crate::ids::{AnswerId, AskId, ClusterId, MessageId};
 
 impl World {
     /// Performs an action.
-    pub(crate) fn perform(&mut self, state: &Words, action: Action) -> Step {
+    pub(crate) fn perform(&mut self, state: &State, action: Action) -> Step {
         let mut step = Step { state: *state, answer: None, met: None, ending: None, violation: None };
         match action {
             Action::Client { script } => self.client_event(&mut step, script.into()),
@@ -31,7 +30,7 @@ impl World {
                 self.deliver(&mut step, slot);
             }
             Action::Draw { slot, value } => {
-                let host = state[HOSTS + slot.process()];
+                let host = state.hosts[slot.process()];
                 let answer = self.parts().drawn_answer(host, slot, value);
                 step.answer = Some(answer);
                 self.host_op(&mut step, slot.process(), HostOp::Receive { slot, answer });
@@ -43,7 +42,7 @@ impl World {
             Action::Late { index } => self.deliver_late(&mut step, index.into()),
             Action::Duplicate { index } => self.duplicate(&mut step, index.into()),
             Action::Collect { index } => {
-                let ask = self.collections(state[CLUSTER])[usize::from(index)].ask;
+                let ask = self.collections(state.cluster)[usize::from(index)].ask;
                 self.meet_database(&mut step, ask);
             }
             Action::Crash { controller, position } => {
@@ -109,10 +108,10 @@ impl World {
     /// there.
     pub(crate) fn cached_answer(
         &mut self,
-        state: &Words,
+        state: &State,
         process: usize,
         slot: &MenuSlot,
-    ) -> Option<(u32, u32)> {
+    ) -> Option<(ClusterId, AnswerId)> {
         // What was sent is on the network, whatever the cache says by now.
         if slot.peer != 0 || slot.shortcut == Shortcut::None || slot.delivered {
             return None;
@@ -122,14 +121,14 @@ impl World {
     }
 
     fn deliver_late(&mut self, step: &mut Step, index: usize) {
-        let message = self.network(step.state[NETWORK]).late[index];
-        step.state[NETWORK] = self.network_op(step.state[NETWORK], NetworkOp::TakeLate(index));
+        let message = self.network(step.state.network).late[index];
+        step.state.network = self.network_op(step.state.network, NetworkOp::TakeLate(index));
         self.execute(step, message);
         self.keep_copy(step, message);
     }
 
     /// A message takes effect: on the database, with the watches it concerns, or on a service.
-    pub(crate) fn execute(&mut self, step: &mut Step, message: u32) {
+    pub(crate) fn execute(&mut self, step: &mut Step, message: MessageId) {
         let facts = self.message(message);
         if facts.peer > 0 {
             self.meet_service(step, facts.ask);
@@ -141,23 +140,23 @@ impl World {
         self.meet_database(step, facts.ask);
     }
 
-    fn meet_service(&mut self, step: &mut Step, ask: u32) {
+    fn meet_service(&mut self, step: &mut Step, ask: AskId) {
         let services = self.env(&step.state).services;
         let (services, answer) = self.call(services, ask);
         self.env_op(step, EnvOp::Services(services));
         step.answer = Some(answer);
-        step.met = Some((step.state[CLUSTER], ask));
+        step.met = Some((step.state.cluster, ask));
     }
 
-    fn meet_database(&mut self, step: &mut Step, ask: u32) {
-        let before = step.state[CLUSTER];
+    fn meet_database(&mut self, step: &mut Step, ask: AskId) {
+        let before = step.state.cluster;
         let effect = self.effect(before, ask);
         step.met = Some((before, ask));
         step.answer = Some(effect.answer);
         if !effect.changed {
             return;
         }
-        step.state[CLUSTER] = effect.cluster;
+        step.state.cluster = effect.cluster;
         if self.faults().can_lag() {
             self.commit(step, effect.changes);
         } else if effect.marks != NO_MARKS {
@@ -172,23 +171,23 @@ impl World {
     /// Messages that can never do anything again make no difference.
     pub(crate) fn drop_dead_messages(&mut self, step: &mut Step) {
         let is_known = self.deferred.as_ref().is_none_or(|deferred| deferred.process.is_none());
-        let network = self.network(step.state[NETWORK]);
+        let network = self.network(step.state.network);
         if !is_known || !network.late.is_empty() || !network.copies.is_empty() {
-            let op = NetworkOp::DropDead(step.state[CLUSTER]);
-            step.state[NETWORK] = self.network_op(step.state[NETWORK], op);
+            let op = NetworkOp::DropDead(step.state.cluster);
+            step.state.network = self.network_op(step.state.network, op);
         }
     }
 
     /// What a client's script asks for next; `None` if it waits for something.
-    pub(crate) fn script_ask(&mut self, state: &Words, script: usize) -> Option<u32> {
+    pub(crate) fn script_ask(&mut self, state: &State, script: usize) -> Option<AskId> {
         let done = self.env(state).scripts[script];
         self.parts().scripts[script][done]
     }
 
     /// The answer that is on its way.
-    pub(crate) fn reply_answer(&mut self, state: &Words, slot: SlotIndex, reply: u8) -> Option<u32> {
+    pub(crate) fn reply_answer(&mut self, state: &State, slot: SlotIndex, reply: u8) -> Option<AnswerId> {
         let parts = self.parts();
-        let host = parts.hosts.get(state[HOSTS + slot.process()]);
+        let host = parts.hosts.get(state.hosts[slot.process()]);
         let waiting = &host.active[usize::from(slot.active)].slots[usize::from(slot.slot)];
         waiting.replies.get(usize::from(reply)).copied()
     }

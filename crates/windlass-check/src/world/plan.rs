@@ -12,26 +12,39 @@ use rustc_hash::FxHashMap;
 use super::actions::{Condition, PackedCondition};
 use super::ops::{HostOp, NetworkOp};
 use super::recent::Recent;
-use super::situation::{STORED_HOSTS, STORED_NETWORK, Situation, Situations};
-use super::{CLUSTER, ENVIRONMENT, NETWORK, Words, World};
+use super::situation::{Situation, SituationId, Situations};
+use super::{State, Step, World, stored};
 use crate::action::Action;
+use crate::host::network::Network;
+use crate::ids::{ClusterId, EnvironmentId, NetworkId, ViolationId};
+use crate::intern::{Id, IdTable, Interner};
 
 /// No deferred effects.
 pub(super) const NOTHING: Open = Open(0);
 
-pub(super) type Plan = Arc<[Planned]>;
-/// The key of a plan of the environment (clients, the network, the cluster's own controllers): the network; the cluster
-/// and the environment's state.
-type Surroundings = (u32, u64);
+/// What a process can do in a situation; each step leads to another situation of the process.
+pub(super) type ProcessPlan = Arc<[Planned<SituationId>]>;
+/// What the environment can do (clients, the network, the cluster's own controllers); each step leads to another network.
+pub(super) type EnvironmentPlan = Arc<[Planned<NetworkId>]>;
+/// The number of a plan of the environment, as one worker counts them.
+pub(super) type EnvironmentPlanId = Id<EnvironmentPlan>;
+
+/// The key of a plan of the environment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Surroundings {
+    network: NetworkId,
+    cluster: ClusterId,
+    environment: EnvironmentId,
+}
 
 /// The plans of all workers.
 pub(crate) struct SharedPlans {
     pub(super) situations: Situations,
-    /// By the number of the situation.
-    of_processes: Vec<Option<Plan>>,
-    of_environment: FxHashMap<Surroundings, Plan>,
-    numbers: FxHashMap<Arc<Operations>, u32>,
-    operations: Vec<Arc<Operations>>,
+    of_processes: IdTable<Situation, ProcessPlan>,
+    of_environment: FxHashMap<Surroundings, EnvironmentPlan>,
+    operations: Interner<Operations>,
+    /// How many plans there are.
+    plans: usize,
     /// How many steps are planned.
     steps: usize,
 }
@@ -40,44 +53,43 @@ pub(crate) struct SharedPlans {
 #[derive(Default)]
 pub(crate) struct Plans {
     pub(super) situations: Vec<Situation>,
-    pub(super) situation_numbers: Recent<Situation>,
-    pub(super) of_processes: Vec<Option<Plan>>,
-    of_environment: FxHashMap<Surroundings, u32>,
-    pub(super) of_environment_by_number: Vec<Option<Plan>>,
+    pub(super) situation_numbers: Recent<Situation, Situation>,
+    pub(super) of_processes: IdTable<Situation, ProcessPlan>,
+    environment_plan_numbers: FxHashMap<Surroundings, EnvironmentPlanId>,
+    pub(super) of_environment: IdTable<EnvironmentPlan, EnvironmentPlan>,
     operations: Vec<Arc<Operations>>,
     /// What open operations have made of networks and situations, and the same of networks as far as it was lately.
-    networks_after: FxHashMap<(u32, Open), u32>,
-    recent_networks_after: Recent<(u32, Open)>,
-    situations_after: Recent<(u32, Open)>,
+    networks_after: FxHashMap<(NetworkId, Open), NetworkId>,
+    recent_networks_after: Recent<(NetworkId, Open), Network>,
+    situations_after: Recent<(SituationId, Open), Situation>,
 }
 
 impl Plans {
     /// The plan of a situation that was asked for before.
-    pub(super) fn known(&self, situation: u32) -> &Plan {
-        let plan = self.of_processes.get(situation as usize).and_then(Option::as_ref);
-        plan.expect("it was asked for")
+    pub(super) fn known(&self, situation: SituationId) -> &ProcessPlan {
+        self.of_processes.get(situation).expect("it was asked for")
     }
 
     /// A plan of the environment that was asked for before.
-    pub(super) fn known_of_environment(&self, number: usize) -> &Plan {
-        self.of_environment_by_number[number].as_ref().expect("it was asked for")
+    pub(super) fn known_of_environment(&self, number: EnvironmentPlanId) -> &EnvironmentPlan {
+        self.of_environment.get(number).expect("it was asked for")
     }
 }
 
 /// One step of a plan. There are many, so each is small: its action is left out, since the actions of a plan can be
 /// listed again.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Planned {
+pub(super) struct Planned<Next> {
     pub(super) condition: PackedCondition,
-    /// The situation of the process afterwards, or the network in a plan of the environment.
-    pub(super) next: u32,
+    /// What it leads to: the situation of the process, or the network in a plan of the environment.
+    pub(super) next: Next,
     /// What remains to be done to all else.
     pub(super) open: Open,
     /// The kind of the action, whether it is a fault, and the number of its violation, plus one.
     traits: u32,
 }
 
-impl Planned {
+impl<Next> Planned<Next> {
     pub(super) fn kind(&self) -> usize {
         (self.traits & 0x7f) as usize
     }
@@ -87,24 +99,18 @@ impl Planned {
     }
 
     /// The number of its violation.
-    pub(super) fn violation(&self) -> Option<u32> {
-        (self.traits >> 8).checked_sub(1)
+    pub(super) fn violation(&self) -> Option<ViolationId> {
+        (self.traits >> 8).checked_sub(1).map(ViolationId::from_word)
     }
 }
 
 /// What a step does, before it is put into a plan.
-struct Outcome {
+struct Outcome<Next> {
     action: Action,
     condition: Condition,
     next: Next,
     open: Operations,
-    violation: Option<u32>,
-}
-
-/// What a step leads to: the situation of the process, or the network if it is of the environment.
-enum Next {
-    Situation(Situation),
-    Network(u32),
+    violation: Option<ViolationId>,
 }
 
 /// The number of operations that a plan leaves open, with one bit that says whether there are any on the network, and
@@ -121,8 +127,8 @@ impl Open {
         self.0 & 2 != 0
     }
 
-    fn number(self) -> usize {
-        (self.0 >> 2) as usize
+    fn operations(self) -> Id<Operations> {
+        Id::from_word(self.0 >> 2)
     }
 }
 
@@ -131,7 +137,7 @@ impl Open {
 struct Operations {
     network: Vec<NetworkOp>,
     /// The cluster and the environment, if they change for other processes too.
-    surroundings: Option<(u32, u32)>,
+    surroundings: Option<(ClusterId, EnvironmentId)>,
     hosts: Vec<(u8, HostOp)>,
 }
 
@@ -146,36 +152,40 @@ pub(crate) struct Deferred {
 
 impl SharedPlans {
     pub(crate) fn new() -> Self {
-        let nothing = Arc::new(Operations::default());
         SharedPlans {
             situations: Situations::default(),
-            of_processes: Vec::new(),
+            of_processes: IdTable::default(),
             of_environment: FxHashMap::default(),
-            numbers: FxHashMap::from_iter([(nothing.clone(), 0)]),
-            operations: vec![nothing],
+            operations: Interner::beginning_with(Operations::default()),
+            plans: 0,
             steps: 0,
         }
     }
 
     /// Bytes that all of this takes, about.
     pub(crate) fn bytes(&self) -> usize {
-        let plans = self.of_processes.len() + self.of_environment.len();
-        self.steps * size_of::<Planned>() + plans * 64 + self.situations.len() * 64
+        self.steps * size_of::<Planned<SituationId>>() + self.plans * 64 + self.situations.len() * 64
     }
 
     /// Puts what steps do into a plan.
-    fn plan(&mut self, outcomes: Vec<Outcome>) -> Plan {
+    fn plan<From, Next>(
+        &mut self,
+        outcomes: Vec<Outcome<From>>,
+        number: impl Fn(&mut Situations, From) -> Next,
+    ) -> Arc<[Planned<Next>]> {
+        self.plans += 1;
         self.steps += outcomes.len();
-        let planned = outcomes.into_iter().map(|outcome| Planned {
-            condition: outcome.condition.pack(),
-            next: match outcome.next {
-                Next::Situation(situation) => self.situations.number(situation),
-                Next::Network(network) => network,
-            },
-            open: self.open(outcome.open),
-            traits: outcome.action.kind() as u32
-                | u32::from(outcome.action.fault().is_some()) << 7
-                | outcome.violation.map_or(0, |violation| (violation + 1) << 8),
+        let planned = outcomes.into_iter().map(|outcome| {
+            let violation = outcome.violation.map_or(0, |violation| violation.word() + 1);
+            assert!(violation < 1 << 24, "fewer than 2^24 distinct violations are found");
+            Planned {
+                condition: outcome.condition.pack(),
+                next: number(&mut self.situations, outcome.next),
+                open: self.open(outcome.open),
+                traits: outcome.action.kind() as u32
+                    | u32::from(outcome.action.fault().is_some()) << 7
+                    | violation << 8,
+            }
         });
         planned.collect()
     }
@@ -183,13 +193,8 @@ impl SharedPlans {
     fn open(&mut self, operations: Operations) -> Open {
         let flags = u32::from(!operations.network.is_empty())
             | u32::from(!operations.hosts.is_empty() || operations.surroundings.is_some()) << 1;
-        let next = self.operations.len() as u32;
-        let number = *self.numbers.get(&operations).unwrap_or(&next);
-        if number == next {
-            let operations = Arc::new(operations);
-            self.operations.push(operations.clone());
-            self.numbers.insert(operations, number);
-        }
+        let number = self.operations.id(operations).word();
+        assert!(number < 1 << 30, "fewer than 2^30 distinct operations fit in memory");
         Open(number << 2 | flags)
     }
 }
@@ -208,36 +213,39 @@ impl World {
     /// Sees to it that the plan of a process is known, which is made when it is first needed by anybody.
     #[inline]
     pub(super) fn plan(&mut self, words: &[u32], process: usize) {
-        let number = words[STORED_HOSTS + process] as usize;
-        if !matches!(self.memory.plans.of_processes.get(number), Some(Some(_))) {
-            self.find_plan(words, process, number);
+        let situation = stored::situation(words, process);
+        if self.memory.plans.of_processes.get(situation).is_none() {
+            self.find_plan(words, process, situation);
         }
     }
 
-    fn find_plan(&mut self, words: &[u32], process: usize, number: usize) {
-        let known = lock(&self.plans).of_processes.get(number).cloned().flatten();
+    fn find_plan(&mut self, words: &[u32], process: usize, situation: SituationId) {
+        let known = lock(&self.plans).of_processes.get(situation).cloned();
         let plan = known.unwrap_or_else(|| {
             let state = self.decode(words);
             let mut possible = Vec::new();
             self.host_actions(&state, process, &mut possible);
             let outcomes = possible
                 .into_iter()
-                .map(|(action, condition)| self.outcome(&state, action, condition, Some(process)))
+                .map(|(action, condition)| {
+                    let next = |step: &Step| Situation::of(&step.state, process);
+                    self.outcome(&state, action, condition, Some(process), next)
+                })
                 .collect();
             let mut plans = lock(&self.plans);
-            let plan = plans.plan(outcomes);
-            set(&mut plans.of_processes, number, plan.clone());
+            let plan = plans.plan(outcomes, Situations::number);
+            plans.of_processes.set(situation, plan.clone());
             plan
         });
-        set(&mut self.memory.plans.of_processes, number, plan);
+        self.memory.plans.of_processes.set(situation, plan);
     }
 
     /// The number, as this worker counts them, of the plan of the environment.
-    pub(super) fn environment_plan(&mut self, words: &[u32]) -> usize {
-        let Situation { cluster, environment, .. } = self.situation(words[STORED_HOSTS]);
-        let surroundings = (words[STORED_NETWORK], u64::from(cluster) << 32 | u64::from(environment));
-        if let Some(number) = self.memory.plans.of_environment.get(&surroundings) {
-            return *number as usize;
+    pub(super) fn environment_plan(&mut self, words: &[u32]) -> EnvironmentPlanId {
+        let Situation { cluster, environment, .. } = self.situation(stored::situation(words, 0));
+        let surroundings = Surroundings { network: stored::network(words), cluster, environment };
+        if let Some(number) = self.memory.plans.environment_plan_numbers.get(&surroundings) {
+            return *number;
         }
         let known = lock(&self.plans).of_environment.get(&surroundings).cloned();
         let plan = known.unwrap_or_else(|| {
@@ -246,56 +254,57 @@ impl World {
             self.common_actions(&state, &mut actions);
             let outcomes = actions
                 .into_iter()
-                .map(|action| self.outcome(&state, action, Condition::Free, None))
+                .map(|action| {
+                    let next = |step: &Step| step.state.network;
+                    self.outcome(&state, action, Condition::Free, None, next)
+                })
                 .collect();
             let mut plans = lock(&self.plans);
-            let plan = plans.plan(outcomes);
+            let plan = plans.plan(outcomes, |_, network| network);
             plans.of_environment.insert(surroundings, plan.clone());
             plan
         });
-        let number = self.memory.plans.of_environment_by_number.len();
-        self.memory.plans.of_environment_by_number.push(Some(plan));
-        self.memory.plans.of_environment.insert(surroundings, number as u32);
+        let plans = &mut self.memory.plans;
+        let number = EnvironmentPlanId::from_index(plans.environment_plan_numbers.len());
+        plans.of_environment.set(number, plan);
+        plans.environment_plan_numbers.insert(surroundings, number);
         number
     }
 
-    fn outcome(
+    fn outcome<Next>(
         &mut self,
-        state: &Words,
+        state: &State,
         action: Action,
         condition: Condition,
         process: Option<usize>,
-    ) -> Outcome {
+        next: impl Fn(&Step) -> Next,
+    ) -> Outcome<Next> {
         self.deferred = Some(Deferred { process, ..Deferred::default() });
         let step = self.perform(state, action);
         let deferred = self.deferred.take().unwrap_or_default();
-        let next = match process {
-            Some(process) => Next::Situation(Situation::of(&step.state, process)),
-            None => Next::Network(step.state[NETWORK]),
-        };
-        let others = self.width() - STORED_HOSTS > usize::from(process.is_some());
-        let surroundings = [CLUSTER, ENVIRONMENT].map(|part| step.state[part]);
-        let changed = surroundings != [CLUSTER, ENVIRONMENT].map(|part| state[part]);
+        let others = self.controllers().max(1) > usize::from(process.is_some());
+        let surroundings = World::visible(&step.state);
+        let changed = surroundings != World::visible(state);
         let open = Operations {
             network: deferred.network_ops,
-            surroundings: (others && changed).then_some(surroundings.into()),
+            surroundings: (others && changed).then_some(surroundings),
             hosts: deferred.host_ops,
         };
-        Outcome { action, condition, next, open, violation: step.violation }
+        Outcome { action, condition, next: next(&step), open, violation: step.violation }
     }
 
     fn operations(&mut self, open: Open) -> &Arc<Operations> {
         let known = &mut self.memory.plans.operations;
-        if open.number() >= known.len() {
-            let from = known.len();
-            known.extend_from_slice(&lock(&self.plans).operations[from..]);
+        let index = open.operations().index();
+        if index >= known.len() {
+            known.extend_from_slice(lock(&self.plans).operations.from(known.len()));
         }
-        &known[open.number()]
+        &known[index]
     }
 
     /// A network after what was left open on it.
     #[inline]
-    pub(super) fn network_after(&mut self, network: u32, open: Open) -> u32 {
+    pub(super) fn network_after(&mut self, network: NetworkId, open: Open) -> NetworkId {
         if let Some(known) = self.memory.plans.recent_networks_after.get(&(network, open)) {
             return known;
         }
@@ -312,7 +321,7 @@ impl World {
 
     /// The situation of another process after what was left open.
     #[inline]
-    pub(super) fn situation_after_open(&mut self, number: u32, open: Open) -> u32 {
+    pub(super) fn situation_after_open(&mut self, number: SituationId, open: Open) -> SituationId {
         if let Some(known) = self.memory.plans.situations_after.get(&(number, open)) {
             return known;
         }
@@ -329,11 +338,4 @@ impl World {
         self.memory.plans.situations_after.set((number, open), after);
         after
     }
-}
-
-fn set(plans: &mut Vec<Option<Plan>>, number: usize, plan: Plan) {
-    if plans.len() <= number {
-        plans.resize(number + 1, None);
-    }
-    plans[number] = Some(plan);
 }

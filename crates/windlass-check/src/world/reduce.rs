@@ -3,7 +3,7 @@
 //! An ample set is a subset of the enabled actions that is enough to explore: it is independent of all others, no
 //! property sees it, and it cannot postpone the others for ever.
 
-use super::{HOSTS, Move, NETWORK, Words, World};
+use super::{Move, State, World};
 use crate::action::Action;
 
 impl World {
@@ -14,10 +14,10 @@ impl World {
     /// asks for next, or a second answer to the same request. Where none of these can happen any more, it
     /// is independent of all other actions; no property sees it, unless ends of reconciles are counted; and each answer
     /// is received once, so this cannot go on for ever.
-    pub(crate) fn ample_answer(&mut self, state: &Words, actions: &[Move]) -> Option<usize> {
+    pub(crate) fn ample_answer(&mut self, state: &State, actions: &[Move]) -> Option<usize> {
         (0..actions.len()).find(|index| match actions[*index].action {
             Action::Reply { slot, .. } => {
-                let menu = self.menu(state[HOSTS + slot.process()]);
+                let menu = self.menu(state.hosts[slot.process()]);
                 let found = menu
                     .slots
                     .iter()
@@ -25,7 +25,7 @@ impl World {
                 let Some(waiting) = found.copied() else { return false };
                 waiting.replies == 1
                     && self.answers_are_independent(state, slot.process())
-                    && !self.network(state[NETWORK]).copies.contains(&waiting.message)
+                    && !self.network(state.network).copies.contains(&waiting.message)
             }
             _ => false,
         })
@@ -33,10 +33,9 @@ impl World {
 
     /// Whether answers to a process are independent of all other actions: nothing but a second answer can strike a
     /// reconcile that waits for one.
-    pub(crate) fn answers_are_independent(&mut self, state: &Words, process: usize) -> bool {
+    pub(crate) fn answers_are_independent(&mut self, state: &State, process: usize) -> bool {
         // An answer brings the caches up to date, which whatever else runs in the process can read.
-        if self.faults().can_lag() && (self.workers > 1 || self.menu(state[HOSTS + process]).slots.len() > 1)
-        {
+        if self.faults().can_lag() && (self.workers > 1 || self.menu(state.hosts[process]).slots.len() > 1) {
             return false;
         }
         let env = self.env(state);

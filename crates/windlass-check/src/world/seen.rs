@@ -6,7 +6,7 @@ use windlass::ObjectRef;
 use windlass_model::Cluster;
 
 use super::renumber::{other_cluster, other_services};
-use super::{CLUSTER, ENVIRONMENT, Visible, Words, World};
+use super::{State, Visible, World};
 use crate::host::service::ServiceStates;
 use crate::view::View;
 
@@ -41,8 +41,8 @@ impl Seen {
 
 impl World {
     /// The words of a state that properties can see.
-    pub(crate) fn visible(state: &Words) -> Visible {
-        (state[CLUSTER], state[ENVIRONMENT])
+    pub(crate) fn visible(state: &State) -> Visible {
+        (state.cluster, state.environment)
     }
 
     /// Whether predicates are tried on other versions, generations and uids: until one is found that depends on them.
@@ -55,7 +55,7 @@ impl World {
         self.parts().note_dependence(what);
     }
 
-    pub(crate) fn seen(&self, state: &Words) -> Seen {
+    pub(crate) fn seen(&self, state: &State) -> Seen {
         self.seen_at(World::visible(state))
     }
 

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use windlass::Ask;
 
-use super::plan::Deferred;
+use super::plan::{Deferred, EnvironmentPlanId};
 use super::renumber::other_ask;
 use super::seen::Seen;
-use super::situation::{STORED_HOSTS, STORED_NETWORK};
-use super::{CLUSTER, HOSTS, NETWORK, Visible, Words, World};
+use super::situation::SituationId;
+use super::{State, Visible, World, stored};
 use crate::action::Action;
 use crate::between::{Actor, Between};
+use crate::ids::{AskId, MessageId};
 
 /// A step by the numbers of all that a rule on steps can see of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,7 +23,7 @@ pub(crate) struct SeenStep {
     after: Visible,
     actor: ActorId,
     /// The ask that changed an object or a service.
-    ask: Option<u32>,
+    ask: Option<AskId>,
 }
 
 /// Who acts.
@@ -40,9 +41,9 @@ enum ActorId {
 #[derive(Default)]
 pub(crate) struct SeenStepMemory {
     /// By the number of the situation.
-    of_processes: FxHashMap<u32, Arc<[SeenStep]>>,
+    of_processes: FxHashMap<SituationId, Arc<[SeenStep]>>,
     /// By the number of the plan of the environment.
-    of_environment: FxHashMap<usize, Arc<[SeenStep]>>,
+    of_environment: FxHashMap<EnvironmentPlanId, Arc<[SeenStep]>>,
 }
 
 /// What a rule on steps is evaluated on.
@@ -85,14 +86,14 @@ impl Sight {
 
 impl World {
     /// An action of a state, as rules on steps see it.
-    pub(crate) fn seen_step(&mut self, state: &Words, action: Action) -> SeenStep {
+    pub(crate) fn seen_step(&mut self, state: &State, action: Action) -> SeenStep {
         // As in a plan, what it does to other processes and to the network is left out: no rule sees that.
         let process = action.process();
         self.deferred = Some(Deferred { process, ..Deferred::default() });
         let step = self.perform(state, action);
         self.deferred = None;
         let [services, services_after] = [state, &step.state].map(|state| self.env(state).services);
-        let has_effect = step.state[CLUSTER] != state[CLUSTER] || services_after != services;
+        let has_effect = step.state.cluster != state.cluster || services_after != services;
         SeenStep {
             before: World::visible(state),
             after: World::visible(&step.state),
@@ -101,11 +102,11 @@ impl World {
         }
     }
 
-    fn actor(&mut self, state: &Words, action: Action) -> ActorId {
+    fn actor(&mut self, state: &State, action: Action) -> ActorId {
         match action {
             Action::Client { script } => ActorId::Client(script),
             Action::Collect { index } => {
-                ActorId::Cluster(self.collections(state[CLUSTER])[usize::from(index)].actor)
+                ActorId::Cluster(self.collections(state.cluster)[usize::from(index)].actor)
             }
             other => {
                 let sender = self.message_of(state, other).map(|message| self.message(message).sender);
@@ -116,56 +117,56 @@ impl World {
     }
 
     /// The message of a controller that an action delivers.
-    pub(crate) fn message_of(&mut self, state: &Words, action: Action) -> Option<u32> {
+    pub(crate) fn message_of(&mut self, state: &State, action: Action) -> Option<MessageId> {
         match action {
             Action::Deliver { slot, .. } | Action::DeliverAgain { slot } => {
-                let menu = self.menu(state[HOSTS + slot.process()]);
+                let menu = self.menu(state.hosts[slot.process()]);
                 let mut slots = menu.slots.iter();
                 let waiting =
                     slots.find(|waiting| (waiting.active, waiting.slot) == (slot.active, slot.slot));
                 waiting.map(|waiting| waiting.message)
             }
-            Action::Late { index } => self.network(state[NETWORK]).late.get(usize::from(index)).copied(),
+            Action::Late { index } => self.network(state.network).late.get(usize::from(index)).copied(),
             Action::Duplicate { index } => {
-                self.network(state[NETWORK]).copies.get(usize::from(index)).copied()
+                self.network(state.network).copies.get(usize::from(index)).copied()
             }
             _ => None,
         }
     }
 
     /// All steps of an expansion of a state, in its order.
-    pub(crate) fn seen_steps(&mut self, state: &Words, ample_only: bool, steps: &mut Vec<SeenStep>) {
+    pub(crate) fn seen_steps(&mut self, state: &State, ample_only: bool, steps: &mut Vec<SeenStep>) {
         let mut words = vec![0; self.width()];
         self.encode(state, &mut words);
         let common = self.plan_all(&words);
         if ample_only && let Some((process, index)) = self.ample_step(&words) {
-            steps.push(self.steps_of_process(state, process, words[STORED_HOSTS + process])[index]);
+            steps.push(self.steps_of_process(state, process, stored::situation(&words, process))[index]);
             return;
         }
         for process in 0..self.controllers() {
-            let number = words[STORED_HOSTS + process];
-            let seen = self.steps_of_process(state, process, number);
-            let network = self.memory.known_network(words[STORED_NETWORK]);
-            let planned = self.memory.plans.known(number).iter().zip(seen.iter());
+            let situation = stored::situation(&words, process);
+            let seen = self.steps_of_process(state, process, situation);
+            let network = self.memory.known_network(stored::network(&words));
+            let planned = self.memory.plans.known(situation).iter().zip(seen.iter());
             let possible = planned.filter(|(planned, _)| planned.condition.unpack().holds(network));
             steps.extend(possible.map(|(_, seen)| *seen));
         }
         steps.extend_from_slice(&self.steps_of_environment(state, common));
     }
 
-    fn steps_of_process(&mut self, state: &Words, process: usize, number: u32) -> Arc<[SeenStep]> {
-        if let Some(known) = self.memory.seen_steps.of_processes.get(&number) {
+    fn steps_of_process(&mut self, state: &State, process: usize, situation: SituationId) -> Arc<[SeenStep]> {
+        if let Some(known) = self.memory.seen_steps.of_processes.get(&situation) {
             return known.clone();
         }
         let mut possible = Vec::new();
         self.host_actions(state, process, &mut possible);
         let seen: Arc<[SeenStep]> =
             possible.into_iter().map(|(action, _)| self.seen_step(state, action)).collect();
-        self.memory.seen_steps.of_processes.insert(number, seen.clone());
+        self.memory.seen_steps.of_processes.insert(situation, seen.clone());
         seen
     }
 
-    fn steps_of_environment(&mut self, state: &Words, number: usize) -> Arc<[SeenStep]> {
+    fn steps_of_environment(&mut self, state: &State, number: EnvironmentPlanId) -> Arc<[SeenStep]> {
         if let Some(known) = self.memory.seen_steps.of_environment.get(&number) {
             return known.clone();
         }

@@ -5,29 +5,30 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{CLUSTER, ENVIRONMENT, HOSTS, NETWORK, Words, World};
-
-/// Where the number of the network is among the words that are stored; the situations follow.
-pub(super) const STORED_NETWORK: usize = 0;
-pub(super) const STORED_HOSTS: usize = 1;
+use super::{MOST_PROCESSES, State, World, stored};
+use crate::ids::{ClusterId, EnvironmentId, HostId};
+use crate::intern::Id;
 
 /// A process: its own state, and what surrounds it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Situation {
     pub(super) process: u32,
-    pub(super) host: u32,
-    pub(super) cluster: u32,
-    pub(super) environment: u32,
+    pub(super) host: HostId,
+    pub(super) cluster: ClusterId,
+    pub(super) environment: EnvironmentId,
 }
+
+/// The number of a situation.
+pub(crate) type SituationId = Id<Situation>;
 
 impl Situation {
     /// That of a process in a state.
-    pub(super) fn of(state: &Words, process: usize) -> Self {
+    pub(super) fn of(state: &State, process: usize) -> Self {
         Situation {
             process: process as u32,
-            host: state[HOSTS + process],
-            cluster: state[CLUSTER],
-            environment: state[ENVIRONMENT],
+            host: state.hosts[process],
+            cluster: state.cluster,
+            environment: state.environment,
         }
     }
 }
@@ -35,13 +36,13 @@ impl Situation {
 /// All situations, for all workers.
 #[derive(Default)]
 pub(super) struct Situations {
-    numbers: FxHashMap<Situation, u32>,
+    numbers: FxHashMap<Situation, SituationId>,
     all: Vec<Situation>,
 }
 
 impl Situations {
-    pub(super) fn number(&mut self, situation: Situation) -> u32 {
-        let next = self.all.len() as u32;
+    pub(super) fn number(&mut self, situation: Situation) -> SituationId {
+        let next = SituationId::from_index(self.all.len());
         let number = *self.numbers.entry(situation).or_insert(next);
         if number == next {
             self.all.push(situation);
@@ -49,9 +50,9 @@ impl Situations {
         number
     }
 
-    /// Those from a number on.
-    pub(super) fn from(&self, number: usize) -> &[Situation] {
-        &self.all[number..]
+    /// Those from an index on.
+    pub(super) fn from(&self, index: usize) -> &[Situation] {
+        &self.all[index..]
     }
 
     pub(super) fn len(&self) -> usize {
@@ -62,43 +63,44 @@ impl Situations {
 impl World {
     /// How many words a state takes when it is stored. A world without processes has one that does nothing.
     pub(crate) fn width(&self) -> usize {
-        STORED_HOSTS + self.controllers().max(1)
+        stored::width(self.controllers().max(1))
     }
 
     /// Writes the numbers that stand for a state.
-    pub(crate) fn encode(&mut self, state: &Words, words: &mut [u32]) {
-        words[STORED_NETWORK] = state[NETWORK];
-        for (process, word) in words[STORED_HOSTS..].iter_mut().enumerate() {
-            *word = self.situation_number(Situation::of(state, process));
-        }
+    pub(crate) fn encode(&mut self, state: &State, words: &mut [u32]) {
+        stored::set_network(words, state.network);
+        stored::map_situations(words, |process, _| self.situation_number(Situation::of(state, process)));
     }
 
     /// The state that some numbers stand for.
-    pub(crate) fn decode(&mut self, words: &[u32]) -> Words {
-        let mut state = Words::default();
-        state[NETWORK] = words[STORED_NETWORK];
-        for (process, word) in words[STORED_HOSTS..].iter().enumerate() {
-            let situation = self.situation(*word);
-            state[CLUSTER] = situation.cluster;
-            state[ENVIRONMENT] = situation.environment;
-            state[HOSTS + process] = situation.host;
+    pub(crate) fn decode(&mut self, words: &[u32]) -> State {
+        let Situation { cluster, environment, .. } = self.situation(stored::situation(words, 0));
+        let mut hosts = [HostId::FIRST; MOST_PROCESSES];
+        for (host, number) in hosts.iter_mut().zip(stored::situations(words)) {
+            let situation = self.situation(number);
+            debug_assert_eq!(
+                (situation.cluster, situation.environment),
+                (cluster, environment),
+                "all share these"
+            );
+            *host = situation.host;
         }
-        state
+        State { cluster, network: stored::network(words), environment, hosts }
     }
 
     /// A situation by its number.
     #[inline]
-    pub(super) fn situation(&mut self, number: u32) -> Situation {
+    pub(super) fn situation(&mut self, number: SituationId) -> Situation {
         let known = &mut self.memory.plans.situations;
-        if number as usize >= known.len() {
+        if number.index() >= known.len() {
             let plans = super::plan::lock(&self.plans);
             known.extend_from_slice(plans.situations.from(known.len()));
         }
-        known[number as usize]
+        known[number.index()]
     }
 
     /// The number of a situation.
-    pub(super) fn situation_number(&mut self, situation: Situation) -> u32 {
+    pub(super) fn situation_number(&mut self, situation: Situation) -> SituationId {
         if let Some(known) = self.memory.plans.situation_numbers.get(&situation) {
             return known;
         }

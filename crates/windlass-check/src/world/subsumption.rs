@@ -1,20 +1,20 @@
 //! What decides nothing but which faults can still strike: what is left of their budgets, the messages that may come
 //! again, and the old views that a restart may bring back.
 
-use super::situation::{STORED_HOSTS, STORED_NETWORK, Situation};
-use super::{NOTHING_UNSEEN, World};
+use super::situation::{Situation, SituationId};
+use super::{NOTHING_UNSEEN, World, stored};
 use crate::fault::Budget;
 use crate::host::environment::Environment;
 use crate::host::network::Network;
+use crate::ids::{EnvironmentId, NetworkId};
+use crate::intern::IdTable;
 
 /// What one worker remembers of it, by the numbers of networks and situations.
 #[derive(Default)]
 pub(crate) struct FaultlessMemory {
-    networks: Vec<u32>,
-    situations: Vec<u32>,
+    networks: IdTable<Network, NetworkId>,
+    situations: IdTable<Situation, SituationId>,
 }
-
-const UNKNOWN: u32 = u32::MAX;
 
 impl World {
     /// Takes the faults out of stored words; see [`Model::take_faults`](crate::engine::Model::take_faults).
@@ -23,21 +23,20 @@ impl World {
         if !self.has_faults {
             return None;
         }
-        let environment = self.situation(words[STORED_HOSTS]).environment;
-        let faults = u64::from(words[STORED_NETWORK]) << 32 | u64::from(environment);
-        words[STORED_NETWORK] = self.faultless_network(words[STORED_NETWORK]);
-        for word in &mut words[STORED_HOSTS..] {
-            *word = self.faultless_situation(*word);
-        }
+        let environment = self.situation(stored::situation(words, 0)).environment;
+        let network = stored::network(words);
+        let faults = u64::from(network.word()) << 32 | u64::from(environment.word());
+        stored::set_network(words, self.faultless_network(network));
+        stored::map_situations(words, |_, situation| self.faultless_situation(situation));
         Some(faults)
     }
 
     pub(crate) fn put_faults(&mut self, words: &mut [u32], faults: u64) {
-        words[STORED_NETWORK] = network_of(faults);
-        for word in &mut words[STORED_HOSTS..] {
-            let situation = self.situation(*word);
-            *word = self.situation_number(Situation { environment: environment_of(faults), ..situation });
-        }
+        stored::set_network(words, network_of(faults));
+        stored::map_situations(words, |_, number| {
+            let situation = self.situation(number);
+            self.situation_number(Situation { environment: environment_of(faults), ..situation })
+        });
     }
 
     /// Whether all faults that can strike with the one can with the other.
@@ -57,19 +56,19 @@ impl World {
         more.left.includes(&less.left) && [more.oldest, NOTHING_UNSEEN].contains(&less.oldest)
     }
 
-    fn faultless_network(&mut self, network: u32) -> u32 {
-        if let Some(known) = known(&self.memory.faultless.networks, network) {
-            return known;
+    fn faultless_network(&mut self, network: NetworkId) -> NetworkId {
+        if let Some(known) = self.memory.faultless.networks.get(network) {
+            return *known;
         }
         let late = self.network(network).late.clone();
         let faultless = self.parts().networks.id(Network { late, ..Network::default() });
-        set(&mut self.memory.faultless.networks, network, faultless);
+        self.memory.faultless.networks.set(network, faultless);
         faultless
     }
 
-    fn faultless_situation(&mut self, number: u32) -> u32 {
-        if let Some(known) = known(&self.memory.faultless.situations, number) {
-            return known;
+    fn faultless_situation(&mut self, number: SituationId) -> SituationId {
+        if let Some(known) = self.memory.faultless.situations.get(number) {
+            return *known;
         }
         let situation = self.situation(number);
         let environment = Environment {
@@ -79,27 +78,15 @@ impl World {
         };
         let environment = self.parts().environments.id(environment);
         let faultless = self.situation_number(Situation { environment, ..situation });
-        set(&mut self.memory.faultless.situations, number, faultless);
+        self.memory.faultless.situations.set(number, faultless);
         faultless
     }
 }
 
-fn network_of(faults: u64) -> u32 {
-    (faults >> 32) as u32
+fn network_of(faults: u64) -> NetworkId {
+    NetworkId::from_word((faults >> 32) as u32)
 }
 
-fn environment_of(faults: u64) -> u32 {
-    faults as u32
-}
-
-fn known(table: &[u32], number: u32) -> Option<u32> {
-    table.get(number as usize).copied().filter(|known| *known != UNKNOWN)
-}
-
-fn set(table: &mut Vec<u32>, number: u32, value: u32) {
-    let index = number as usize;
-    if index >= table.len() {
-        table.resize((index + 1).next_power_of_two(), UNKNOWN);
-    }
-    table[index] = value;
+fn environment_of(faults: u64) -> EnvironmentId {
+    EnvironmentId::from_word(faults as u32)
 }

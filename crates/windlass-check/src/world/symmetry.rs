@@ -19,11 +19,16 @@ use windlass_model::{Body, Change, History, Key, MemoryStore, Request, object};
 
 use super::parts::Parts;
 use super::permutation::{Permutation, permutations};
-use super::{CLUSTER, ENVIRONMENT, HOSTS, NETWORK, Visible, Words, World};
+use super::{State, Visible, World};
 use crate::host::controller::{Active, Host, Slot};
 use crate::host::database::Collection;
 use crate::host::environment::Environment;
 use crate::host::network::{Message, Network};
+use crate::ids::{
+    AnswerId, AskId, BacklogId, ChangeId, ChangeListId, ClusterId, EnvironmentId, HostId, JobId, JobSetId,
+    MarksId, MessageId, NetworkId, NodeId, ServicesId,
+};
+use crate::intern::Id;
 use crate::reductions::Reductions;
 use crate::steps::{Job, NodeNext};
 
@@ -45,61 +50,76 @@ pub(crate) struct Permutations {
     pub(crate) all: Vec<Permutation>,
     /// Where a uid comes from.
     uids: BTreeMap<String, (Key, u64)>,
-    asks: FxHashMap<(usize, u32), u32>,
-    answers: FxHashMap<(usize, u32), u32>,
-    messages: FxHashMap<(usize, u32), u32>,
-    nodes: FxHashMap<(usize, u32), u32>,
-    jobs: FxHashMap<(usize, u32), u32>,
-    clusters: FxHashMap<(usize, u32), u32>,
-    services: FxHashMap<(usize, u32), u32>,
+    asks: FxHashMap<(usize, AskId), AskId>,
+    answers: FxHashMap<(usize, AnswerId), AnswerId>,
+    messages: FxHashMap<(usize, MessageId), MessageId>,
+    nodes: FxHashMap<(usize, NodeId), NodeId>,
+    jobs: FxHashMap<(usize, JobId), JobId>,
+    clusters: FxHashMap<(usize, ClusterId), ClusterId>,
+    services: FxHashMap<(usize, ServicesId), ServicesId>,
     /// What was found not to be alike.
     pub(crate) broken: Option<Asymmetry>,
 }
 
-/// What one worker remembers of it: by permutation, for each kind of part, what each number becomes.
+/// What one worker remembers of it: by permutation, what each part becomes.
 #[derive(Default)]
 pub(crate) struct PermutationMemory {
-    words: FxHashMap<(u32, u32), u32>,
+    clusters: FxHashMap<(usize, ClusterId), ClusterId>,
+    networks: FxHashMap<(usize, NetworkId), NetworkId>,
+    environments: FxHashMap<(usize, EnvironmentId), EnvironmentId>,
+    hosts: FxHashMap<(usize, HostId), HostId>,
 }
 
 impl World {
     /// The state with names and processes permuted.
-    pub(crate) fn permute(&mut self, state: &Words, permutation: usize) -> Words {
-        let mut permuted = *state;
-        for part in [CLUSTER, NETWORK, ENVIRONMENT] {
-            permuted[part] = self.permute_word(permutation, part, state[part]);
-        }
+    pub(crate) fn permute(&mut self, state: &State, permutation: usize) -> State {
+        let (cluster, environment) = self.permute_visible(World::visible(state), permutation);
+        let mut permuted = State {
+            cluster,
+            network: self.permute_network(state.network, permutation),
+            environment,
+            ..*state
+        };
         for process in 0..self.controllers() {
             let other = self.permutations[permutation].process(process);
-            // All hosts are numbered together.
-            permuted[HOSTS + other] = self.permute_word(permutation, HOSTS, state[HOSTS + process]);
+            permuted.hosts[other] = self.permute_host(state.hosts[process], permutation);
         }
         permuted
     }
 
     /// What properties see of it.
     pub(super) fn permute_visible(&mut self, (cluster, environment): Visible, permutation: usize) -> Visible {
+        let (memory, parts) = (&mut self.memory.permutations, &self.parts);
+        let clusters = memory.clusters.entry((permutation, cluster));
+        let environments = memory.environments.entry((permutation, environment));
         (
-            self.permute_word(permutation, CLUSTER, cluster),
-            self.permute_word(permutation, ENVIRONMENT, environment),
+            *clusters.or_insert_with(|| super::lock(parts).permuted_cluster(permutation, cluster)),
+            *environments
+                .or_insert_with(|| super::lock(parts).permuted_environment(permutation, environment)),
         )
     }
 
-    fn permute_word(&mut self, permutation: usize, kind: usize, word: u32) -> u32 {
+    fn permute_network(&mut self, network: NetworkId, permutation: usize) -> NetworkId {
         let parts = &self.parts;
-        let known = self.memory.permutations.words.entry(((permutation * (HOSTS + 1) + kind) as u32, word));
-        *known.or_insert_with(|| super::lock(parts).permute(permutation, kind, word))
+        let known = self.memory.permutations.networks.entry((permutation, network));
+        *known.or_insert_with(|| super::lock(parts).permuted_network(permutation, network))
+    }
+
+    fn permute_host(&mut self, host: HostId, permutation: usize) -> HostId {
+        let parts = &self.parts;
+        let known = self.memory.permutations.hosts.entry((permutation, host));
+        *known.or_insert_with(|| super::lock(parts).permuted_host(permutation, host))
     }
 }
 
 impl Parts {
     /// Finds the symmetries: the permutations that leave the start, by its words, as it is.
-    pub(crate) fn find_symmetries(&mut self, start: &[u32]) {
+    pub(crate) fn find_symmetries(&mut self, start: &State) {
         let Reductions { symmetry, replicas, .. } = self.setup.reductions;
         let names = if symmetry { self.setup.alike.clone() } else { Vec::new() };
         let processes = self.processes_by_controller(replicas);
         self.permutations.all = permutations(&names, &processes);
-        self.learn_uids(start[CLUSTER]);
+        self.learn_uids(start.cluster);
         let all = 0..self.permutations.all.len();
         let unchanged: Vec<bool> = all.map(|permutation| self.leaves_unchanged(permutation, start)).collect();
         // What leaves the start as it is can be done twice, and undone: nothing that belongs to it is missing.
@@ -123,45 +143,50 @@ impl Parts {
         groups
     }
 
-    fn leaves_unchanged(&mut self, permutation: usize, start: &[u32]) -> bool {
-        let scripts: Vec<Option<u32>> = self.scripts.iter().flatten().copied().collect();
+    fn leaves_unchanged(&mut self, permutation: usize, start: &State) -> bool {
+        let scripts: Vec<Option<AskId>> = self.scripts.iter().flatten().copied().collect();
         let moves_names = self.permutations.all[permutation].moves_names();
-        self.permute_cluster(permutation, start[CLUSTER]) == start[CLUSTER]
-            && self.permute(permutation, ENVIRONMENT, start[ENVIRONMENT]) == start[ENVIRONMENT]
+        self.permute_cluster(permutation, start.cluster) == start.cluster
+            && self.permuted_environment(permutation, start.environment) == start.environment
             && (0..self.setup.processes.len()).all(|process| {
                 let other = self.permutations.all[permutation].process(process);
-                self.permute(permutation, HOSTS, start[HOSTS + process]) == start[HOSTS + other]
+                self.permuted_host(permutation, start.hosts[process]) == start.hosts[other]
             })
             // What a script waits for may be about one of the names in particular.
             && (!moves_names
                 || scripts.iter().all(|ask| ask.is_some_and(|ask| self.permute_ask(permutation, ask) == ask)))
     }
 
-    fn permute(&mut self, permutation: usize, kind: usize, word: u32) -> u32 {
-        match kind {
-            // The check is to be run again: nothing is permuted any more.
-            _ if self.permutations.broken.is_some() => word,
-            CLUSTER => self.permute_cluster(permutation, word),
-            NETWORK => {
-                let network = self.networks.get(word).clone();
-                let permuted = self.permute_network(permutation, &network);
-                self.networks.id(permuted)
-            }
-            ENVIRONMENT => {
-                let environment = self.environments.get(word).clone();
-                let permuted = self.permute_environment(permutation, &environment);
-                self.environments.id(permuted)
-            }
-            _ => {
-                let host = self.hosts.get(word).clone();
-                let permuted = self.permute_host(permutation, &host);
-                self.hosts.id(permuted)
-            }
+    fn permuted_cluster(&mut self, permutation: usize, cluster: ClusterId) -> ClusterId {
+        if self.permutations.broken.is_some() { cluster } else { self.permute_cluster(permutation, cluster) }
+    }
+
+    fn permuted_network(&mut self, permutation: usize, network: NetworkId) -> NetworkId {
+        if self.permutations.broken.is_some() {
+            return network;
         }
+        let permuted = self.permute_network(permutation, &self.networks.get(network).clone());
+        self.networks.id(permuted)
+    }
+
+    fn permuted_environment(&mut self, permutation: usize, environment: EnvironmentId) -> EnvironmentId {
+        if self.permutations.broken.is_some() {
+            return environment;
+        }
+        let permuted = self.permute_environment(permutation, &self.environments.get(environment).clone());
+        self.environments.id(permuted)
+    }
+
+    fn permuted_host(&mut self, permutation: usize, host: HostId) -> HostId {
+        if self.permutations.broken.is_some() {
+            return host;
+        }
+        let permuted = self.permute_host(permutation, &self.hosts.get(host).clone());
+        self.hosts.id(permuted)
     }
 
     fn permute_network(&mut self, permutation: usize, network: &Network) -> Network {
-        let mut late: Vec<u32> =
+        let mut late: Vec<MessageId> =
             network.late.iter().map(|message| self.permute_message(permutation, *message)).collect();
         late.sort_unstable();
         let copies = sorted(network.copies.iter().map(|message| self.permute_message(permutation, *message)));
@@ -172,7 +197,7 @@ impl Parts {
 
     fn permute_environment(&mut self, permutation: usize, environment: &Environment) -> Environment {
         let clocks = environment.clocks.iter();
-        let mut clocks: Vec<(u32, u32)> =
+        let mut clocks: Vec<(JobId, u32)> =
             clocks.map(|(job, clock)| (self.permute_job(permutation, *job), *clock)).collect();
         clocks.sort_unstable();
         let cuts = environment.cuts.iter();
@@ -186,8 +211,9 @@ impl Parts {
     }
 
     fn permute_host(&mut self, permutation: usize, host: &Host) -> Host {
-        let mut jobs =
-            |jobs: &[u32]| jobs.iter().map(|job| self.permute_job(permutation, *job)).collect::<Vec<u32>>();
+        let mut jobs = |jobs: &[JobId]| {
+            jobs.iter().map(|job| self.permute_job(permutation, *job)).collect::<Vec<JobId>>()
+        };
         let queue = jobs(&host.queue);
         let [fresh, observed, timers] =
             [&host.fresh, &host.observed, &host.timers].map(|set| sorted(jobs(set)));
@@ -214,7 +240,7 @@ impl Parts {
         }
     }
 
-    fn permute_backlog(&mut self, permutation: usize, backlog: u32) -> u32 {
+    fn permute_backlog(&mut self, permutation: usize, backlog: BacklogId) -> BacklogId {
         if !self.permutations.all[permutation].moves_names() {
             return backlog;
         }
@@ -223,7 +249,7 @@ impl Parts {
         self.views.backlogs.id(permuted)
     }
 
-    fn permute_change(&mut self, permutation: usize, change: u32) -> u32 {
+    fn permute_change(&mut self, permutation: usize, change: ChangeId) -> ChangeId {
         let change = self.views.changes.get(change).clone();
         let side = |side: &Option<Arc<Value>>| {
             side.as_ref().map(|found| Arc::new(self.permutations.value(permutation, found)))
@@ -233,7 +259,7 @@ impl Parts {
         self.views.changes.id(Change { key, before, after, version: change.version })
     }
 
-    fn permute_job(&mut self, permutation: usize, job: u32) -> u32 {
+    fn permute_job(&mut self, permutation: usize, job: JobId) -> JobId {
         if let Some(known) = self.permutations.jobs.get(&(permutation, job)) {
             return *known;
         }
@@ -248,7 +274,7 @@ impl Parts {
         permuted
     }
 
-    fn permute_message(&mut self, permutation: usize, message: u32) -> u32 {
+    fn permute_message(&mut self, permutation: usize, message: MessageId) -> MessageId {
         if message == super::parts::NO_MESSAGE {
             return message;
         }
@@ -265,7 +291,7 @@ impl Parts {
     }
 
     /// The point of a reconcile that permuted answers lead to: the code is run with them.
-    fn permute_node(&mut self, permutation: usize, node: u32) -> u32 {
+    fn permute_node(&mut self, permutation: usize, node: NodeId) -> NodeId {
         if let Some(known) = self.permutations.nodes.get(&(permutation, node)) {
             return *known;
         }
@@ -293,7 +319,7 @@ impl Parts {
     }
 
     /// The permuted history must ask for the permuted requests.
-    fn compare_nodes(&mut self, permutation: usize, node: u32, permuted: u32) {
+    fn compare_nodes(&mut self, permutation: usize, node: NodeId, permuted: NodeId) {
         let expected = match self.steps.node(node).next.clone() {
             NodeNext::Ask(asked) => {
                 let asked = asked.iter().map(|ask| self.permute_ask(permutation, *ask)).collect();
@@ -311,7 +337,7 @@ impl Parts {
         }
     }
 
-    pub(super) fn permute_ask(&mut self, permutation: usize, ask: u32) -> u32 {
+    pub(super) fn permute_ask(&mut self, permutation: usize, ask: AskId) -> AskId {
         if !self.permutations.all[permutation].moves_names() {
             return ask;
         }
@@ -334,7 +360,7 @@ impl Parts {
         permuted
     }
 
-    fn permute_answer(&mut self, permutation: usize, answer: u32) -> u32 {
+    fn permute_answer(&mut self, permutation: usize, answer: AnswerId) -> AnswerId {
         if !self.permutations.all[permutation].moves_names() {
             return answer;
         }
@@ -369,7 +395,7 @@ impl Parts {
         permuted
     }
 
-    fn permute_services(&mut self, permutation: usize, services: u32) -> u32 {
+    fn permute_services(&mut self, permutation: usize, services: ServicesId) -> ServicesId {
         if !self.permutations.all[permutation].moves_names() {
             return services;
         }
@@ -384,7 +410,7 @@ impl Parts {
         permuted
     }
 
-    fn permute_cluster(&mut self, permutation: usize, cluster: u32) -> u32 {
+    fn permute_cluster(&mut self, permutation: usize, cluster: ClusterId) -> ClusterId {
         if !self.permutations.all[permutation].moves_names() {
             return cluster;
         }
@@ -408,7 +434,7 @@ impl Parts {
     }
 
     /// Remembers where the uids of a cluster come from.
-    pub(crate) fn learn_uids(&mut self, cluster: u32) {
+    pub(crate) fn learn_uids(&mut self, cluster: ClusterId) {
         for (key, history) in self.database.cluster(cluster).store().history() {
             if let Some(found) = history.object
                 && !self.permutations.uids.contains_key(object::uid(found))
@@ -420,7 +446,7 @@ impl Parts {
     }
 
     /// What a request does to a cluster must be, permuted, what the permuted request does to the permuted cluster.
-    pub(crate) fn compare_effects(&mut self, cluster: u32, ask: u32) {
+    pub(crate) fn compare_effects(&mut self, cluster: ClusterId, ask: AskId) {
         let after = self.effect_of(cluster, ask).cluster;
         self.learn_uids(after);
         for permutation in 0..self.permutations.all.len() {
@@ -440,7 +466,7 @@ impl Parts {
     }
 
     /// The jobs that a change concerns, by process, with names and processes permuted.
-    fn permute_marks(&mut self, permutation: usize, marks: u32) -> u32 {
+    fn permute_marks(&mut self, permutation: usize, marks: MarksId) -> MarksId {
         let marks = self.marks.get(marks).clone();
         let mut permuted = (*marks).clone();
         for (process, jobs) in marks.iter().enumerate() {
@@ -451,7 +477,7 @@ impl Parts {
     }
 
     /// A list of changes with names permuted.
-    fn permute_changes(&mut self, permutation: usize, changes: u32) -> u32 {
+    fn permute_changes(&mut self, permutation: usize, changes: ChangeListId) -> ChangeListId {
         if !self.setup.faults.can_lag() || !self.permutations.all[permutation].moves_names() {
             return changes;
         }
@@ -462,7 +488,7 @@ impl Parts {
 
     /// What the cluster's own controllers would do must be, permuted, what they would do to the permuted cluster. The
     /// names that some of them make up depend on all of a template, the names in it included.
-    pub(crate) fn compare_collections(&mut self, cluster: u32, wanted: &[Collection]) {
+    pub(crate) fn compare_collections(&mut self, cluster: ClusterId, wanted: &[Collection]) {
         for permutation in 0..self.permutations.all.len() {
             let there = self.permute_cluster(permutation, cluster);
             let there = self.database.collections(there, &mut self.asks);
@@ -480,7 +506,7 @@ impl Parts {
     }
 
     /// The same for a call of a service.
-    pub(crate) fn compare_calls(&mut self, services: u32, ask: u32) {
+    pub(crate) fn compare_calls(&mut self, services: ServicesId, ask: AskId) {
         for permutation in 0..self.permutations.all.len() {
             let (there, asked) =
                 (self.permute_services(permutation, services), self.permute_ask(permutation, ask));
@@ -493,7 +519,7 @@ impl Parts {
         }
     }
 
-    fn permute_job_set(&mut self, permutation: usize, jobs: u32) -> u32 {
+    fn permute_job_set(&mut self, permutation: usize, jobs: JobSetId) -> JobSetId {
         let jobs = self.job_sets.get(jobs).clone();
         let permuted = sorted(jobs.iter().map(|job| self.permute_job(permutation, *job)));
         self.job_sets.id(permuted)
@@ -564,8 +590,8 @@ impl Permutations {
     }
 }
 
-fn sorted(numbers: impl IntoIterator<Item = u32>) -> Vec<u32> {
-    let mut numbers: Vec<u32> = numbers.into_iter().collect();
+fn sorted<T>(numbers: impl IntoIterator<Item = Id<T>>) -> Vec<Id<T>> {
+    let mut numbers: Vec<Id<T>> = numbers.into_iter().collect();
     numbers.sort_unstable();
     numbers
 }

@@ -11,19 +11,22 @@ use windlass_model::selector::{FieldSelector, LabelSelector};
 use windlass_model::{Body, Change, History, Key, Request, ResourceId, Verb, object};
 
 use super::parts::{Effect, Parts};
-use super::{CLUSTER, HOSTS, Words, World};
+use super::{State, World};
 use crate::host::backlog::Backlog;
 use crate::host::controller::{Host, insert};
+use crate::ids::{AnswerId, AskId, BacklogId, ChangeId, ChangeListId, ClusterId};
 use crate::intern::Interner;
 
 /// The backlog of a process that has seen everything.
-pub(crate) const NOTHING_UNSEEN: u32 = 0;
+pub(crate) const NOTHING_UNSEEN: BacklogId = BacklogId::FIRST;
+/// Stands for a list of changes where views are never behind, and nothing looks at it.
+pub(crate) const NO_CHANGES: ChangeListId = ChangeListId::FIRST;
 
 /// What is needed to know what each process sees.
 pub(crate) struct Views {
     /// All that were committed, if views can be behind.
     pub(crate) changes: Interner<Change>,
-    pub(crate) change_lists: Interner<Vec<u32>>,
+    pub(crate) change_lists: Interner<Vec<ChangeId>>,
     pub(crate) backlogs: Interner<Backlog>,
     /// The kinds that any process watches.
     kinds: Vec<ResourceId>,
@@ -48,19 +51,17 @@ impl Views {
         let mut kinds: Vec<ResourceId> = watches.map(|watch| watch.kind.resource.clone()).collect();
         kinds.sort();
         kinds.dedup();
-        let mut backlogs = Interner::new();
-        backlogs.id(Backlog::default());
         Views {
             changes: Interner::new(),
             change_lists: Interner::new(),
-            backlogs,
+            backlogs: Interner::beginning_with(Backlog::default()),
             kinds,
             oldest: BTreeMap::new(),
         }
     }
 
     /// The number of a list of changes.
-    pub(crate) fn list(&mut self, changes: &[Change]) -> u32 {
+    pub(crate) fn list(&mut self, changes: &[Change]) -> ChangeListId {
         let list = changes.iter().map(|change| self.changes.id(change.clone())).collect();
         self.change_lists.id(list)
     }
@@ -97,7 +98,7 @@ impl Views {
 impl Parts {
     /// Changes were committed. A watch delivers what would leave an object more writes behind than is allowed, unless
     /// the process is cut off.
-    pub(crate) fn commit(&mut self, host: &mut Host, process: usize, changes: u32, is_cut: bool) {
+    pub(crate) fn commit(&mut self, host: &mut Host, process: usize, changes: ChangeListId, is_cut: bool) {
         let mut backlog = (**self.views.backlogs.get(host.unseen)).clone();
         for change in self.views.change_lists.get(changes).clone().iter() {
             let Some(kind) = self.watched_kind(process, *change) else { continue };
@@ -140,7 +141,7 @@ impl Parts {
     }
 
     /// A process has the answer to a write of its own: it sees that object as the answer has it, and all else as before.
-    pub(crate) fn see_own_write(&mut self, host: &mut Host, process: usize, ask: u32, answer: u32) {
+    pub(crate) fn see_own_write(&mut self, host: &mut Host, process: usize, ask: AskId, answer: AnswerId) {
         if host.unseen == NOTHING_UNSEEN {
             return;
         }
@@ -155,7 +156,7 @@ impl Parts {
             }
         }
         let Some(last) = of_object.iter().rposition(|(_, change)| written.includes(change)) else { return };
-        let seen: Vec<u32> = of_object[..=last].iter().map(|(number, _)| *number).collect();
+        let seen: Vec<ChangeId> = of_object[..=last].iter().map(|(number, _)| *number).collect();
         backlog.retain(kind, |change| !seen.contains(change));
         let (before, after) = (of_object[0].1.before.clone(), of_object[last].1.after.clone());
         self.mark_change(host, process, &written.key, before.as_deref(), after.as_deref());
@@ -163,7 +164,7 @@ impl Parts {
     }
 
     /// The kind of a change that a process's watches will deliver.
-    fn watched_kind(&self, process: usize, change: u32) -> Option<u8> {
+    fn watched_kind(&self, process: usize, change: ChangeId) -> Option<u8> {
         let change = self.views.changes.get(change);
         let kind = self.views.kind_of(&change.key)?;
         let sides = || change.before.iter().chain(&change.after);
@@ -177,7 +178,7 @@ impl Parts {
     }
 
     /// The oldest view from which a watch may begin again, after some changes.
-    pub(crate) fn remember(&mut self, oldest: u32, changes: u32) -> u32 {
+    pub(crate) fn remember(&mut self, oldest: BacklogId, changes: ChangeListId) -> BacklogId {
         let mut backlog = (**self.views.backlogs.get(oldest)).clone();
         let lag = usize::from(self.setup.faults.stale);
         for change in self.views.change_lists.get(changes).clone().iter() {
@@ -192,7 +193,7 @@ impl Parts {
     }
 
     /// The backlogs with which a process's watches may begin again.
-    pub(crate) fn positions(&mut self, process: usize, oldest: u32) -> Arc<[u32]> {
+    pub(crate) fn positions(&mut self, process: usize, oldest: BacklogId) -> Arc<[BacklogId]> {
         let oldest = self.views.backlogs.get(oldest).clone();
         let mut watched = Backlog::default();
         for (kind, change) in oldest.all().filter(|(_, change)| self.watched_kind(process, *change).is_some())
@@ -204,12 +205,12 @@ impl Parts {
     }
 
     /// The cluster without what a backlog has not delivered.
-    pub(crate) fn view(&mut self, cluster: u32, backlog: u32) -> u32 {
+    pub(crate) fn view(&mut self, cluster: ClusterId, backlog: BacklogId) -> ClusterId {
         let current = self.database.cluster(cluster).clone();
         let mut store = current.store().clone();
         let backlog = self.views.backlogs.get(backlog).clone();
         // The oldest last, so that what is seen of an object is what its first undelivered change found.
-        let undelivered: Vec<u32> = backlog.all().map(|(_, change)| change).collect();
+        let undelivered: Vec<ChangeId> = backlog.all().map(|(_, change)| change).collect();
         for change in undelivered.into_iter().rev() {
             let Change { key, before, version, .. } = &**self.views.changes.get(change);
             let known = store.history().find(|(known, _)| *known == key);
@@ -225,7 +226,7 @@ impl Parts {
     }
 
     /// Whether a process's caches answer a request, given whether what it asks for is missing there.
-    pub(crate) fn is_cached(&self, process: usize, ask: u32, answer: u32) -> bool {
+    pub(crate) fn is_cached(&self, process: usize, ask: AskId, answer: AnswerId) -> bool {
         let Ask::Api { request, .. } = &**self.asks.get(ask) else { return false };
         match self.coverage(process, request) {
             Coverage::Whole => true,
@@ -318,13 +319,13 @@ impl OwnWrite {
 
 impl World {
     /// The cluster that a process sees.
-    pub(crate) fn view_of(&mut self, state: &Words, process: usize) -> u32 {
-        let unseen = self.menu(state[HOSTS + process]).unseen;
-        self.view(state[CLUSTER], unseen)
+    pub(crate) fn view_of(&mut self, state: &State, process: usize) -> ClusterId {
+        let unseen = self.menu(state.hosts[process]).unseen;
+        self.view(state.cluster, unseen)
     }
 
     /// The cluster without what a backlog has not delivered.
-    pub(crate) fn view(&mut self, cluster: u32, backlog: u32) -> u32 {
+    pub(crate) fn view(&mut self, cluster: ClusterId, backlog: BacklogId) -> ClusterId {
         if backlog == NOTHING_UNSEEN {
             return cluster;
         }
@@ -336,10 +337,10 @@ impl World {
     /// The answer of a process's caches to a request, if they have one.
     pub(crate) fn answer_of_caches(
         &mut self,
-        state: &Words,
+        state: &State,
         process: usize,
-        ask: u32,
-    ) -> Option<(u32, Effect)> {
+        ask: AskId,
+    ) -> Option<(ClusterId, Effect)> {
         let view = self.view_of(state, process);
         let seen = self.effect(view, ask);
         let is_current = !self.faults().can_lag();
@@ -347,14 +348,14 @@ impl World {
     }
 
     /// The oldest backlog that a watch may begin with, after some changes.
-    pub(crate) fn oldest_after(&mut self, oldest: u32, changes: u32) -> u32 {
+    pub(crate) fn oldest_after(&mut self, oldest: BacklogId, changes: ChangeListId) -> BacklogId {
         let parts = &self.parts;
         let known = self.memory.oldest.entry((oldest, changes));
         *known.or_insert_with(|| super::lock(parts).remember(oldest, changes))
     }
 
     /// The backlogs with which a process's watches may begin again here.
-    pub(crate) fn positions(&mut self, state: &Words, process: usize) -> Arc<[u32]> {
+    pub(crate) fn positions(&mut self, state: &State, process: usize) -> Arc<[BacklogId]> {
         let oldest = self.env(state).oldest;
         let parts = &self.parts;
         let known = self.memory.positions.entry((process, oldest));

@@ -1,0 +1,49 @@
+//! A state as the engine stores it: the number of its network, and that of the situation of each process, as words.
+//!
+//! Here, and nowhere else, words become numbers of parts, and numbers become words.
+
+use super::situation::SituationId;
+use crate::ids::NetworkId;
+
+const NETWORK: usize = 0;
+/// The first situation; those of the other processes follow.
+const SITUATIONS: usize = 1;
+
+/// How many words a state takes.
+pub(super) fn width(processes: usize) -> usize {
+    SITUATIONS + processes
+}
+
+#[inline]
+pub(super) fn network(words: &[u32]) -> NetworkId {
+    NetworkId::from_word(words[NETWORK])
+}
+
+#[inline]
+pub(super) fn set_network(words: &mut [u32], network: NetworkId) {
+    words[NETWORK] = network.word();
+}
+
+#[inline]
+pub(super) fn situation(words: &[u32], process: usize) -> SituationId {
+    SituationId::from_word(words[SITUATIONS + process])
+}
+
+#[inline]
+pub(super) fn set_situation(words: &mut [u32], process: usize, situation: SituationId) {
+    words[SITUATIONS + process] = situation.word();
+}
+
+/// The situations of all processes, in their order.
+#[inline]
+pub(super) fn situations(words: &[u32]) -> impl Iterator<Item = SituationId> {
+    words[SITUATIONS..].iter().map(|word| SituationId::from_word(*word))
+}
+
+/// Replaces the situation of each process by another.
+#[inline]
+pub(super) fn map_situations(words: &mut [u32], mut map: impl FnMut(usize, SituationId) -> SituationId) {
+    for (process, word) in words[SITUATIONS..].iter_mut().enumerate() {
+        *word = map(process, SituationId::from_word(*word)).word();
+    }
+}
