@@ -20,7 +20,7 @@ use crate::rules::{Rules, StateRule, StepRule};
 use crate::show;
 use crate::subject::Subject;
 use crate::view::View;
-use crate::world::renumber::says_a_number;
+use crate::world::canonical::other_numbers::says_a_number;
 use crate::world::{Asymmetry, Setup};
 
 /// How many random runs are drawn when a limit is reached.

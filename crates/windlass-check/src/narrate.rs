@@ -9,12 +9,12 @@ use crate::action::{Action, KINDS, SlotIndex};
 use crate::ids::JobId;
 use crate::show;
 use crate::trace::TraceStep;
-use crate::world::{State, Step, World};
+use crate::world::{State, Step, Transitions};
 
 /// An action in words, and what it changes.
-pub(crate) fn describe(world: &mut World, before: &State, action: Action) -> TraceStep {
-    let step = world.perform(before, action);
-    let mut story = Story { world, before, action, step: &step };
+pub(crate) fn describe(transitions: &mut Transitions, before: &State, action: Action) -> TraceStep {
+    let step = transitions.perform(before, action);
+    let mut story = Story { transitions, before, action, step: &step };
     let (actor, receiver, text) = story.words();
     TraceStep {
         action: story.name(),
@@ -29,13 +29,13 @@ pub(crate) fn describe(world: &mut World, before: &State, action: Action) -> Tra
 }
 
 /// What names an action among all that are possible.
-pub(crate) fn name(world: &mut World, before: &State, action: Action) -> String {
-    let step = world.perform(before, action);
-    Story { world, before, action, step: &step }.name()
+pub(crate) fn name(transitions: &mut Transitions, before: &State, action: Action) -> String {
+    let step = transitions.perform(before, action);
+    Story { transitions, before, action, step: &step }.name()
 }
 
 struct Story<'a> {
-    world: &'a mut World,
+    transitions: &'a mut Transitions,
     before: &'a State,
     action: Action,
     step: &'a Step,
@@ -140,19 +140,19 @@ impl Story<'_> {
                 (process(controller), None, format!("its clock JUMPS {way}"))
             }
         };
-        (who.map_or("client".to_owned(), |number| self.world.process_name(number)), whom, text)
+        (who.map_or("client".to_owned(), |number| self.transitions.process_name(number)), whom, text)
     }
 
     /// `notifies two-configmaps: default/a changed`
     fn notification(&mut self, controller: u8, again: &str, job: JobId) -> (String, Option<String>, String) {
-        let process = self.world.process_name(controller.into());
+        let process = self.transitions.process_name(controller.into());
         let text = format!("notifies {process}{again}: {} changed", self.target(job));
         ("watch".to_owned(), Some(process), text)
     }
 
     /// `of two-configmaps BREAKS, and begins again with a list`
     fn watch(&mut self, controller: u8, text: String) -> (String, Option<String>, String) {
-        let process = self.world.process_name(controller.into());
+        let process = self.transitions.process_name(controller.into());
         ("watch".to_owned(), Some(process.clone()), format!("of {process} {text}"))
     }
 
@@ -167,10 +167,14 @@ impl Story<'_> {
             Action::Notify { controller, job }
             | Action::NotifyAgain { controller, job }
             | Action::Timer { controller, job } => {
-                format!("{}: {}", self.world.process_name(controller.into()), self.target(job))
+                format!("{}: {}", self.transitions.process_name(controller.into()), self.target(job))
             }
             Action::Start { controller } => {
-                format!("{}: {}", self.world.process_name(controller.into()), self.next_in_queue(controller))
+                format!(
+                    "{}: {}",
+                    self.transitions.process_name(controller.into()),
+                    self.next_in_queue(controller)
+                )
             }
             Action::Deliver { slot, .. }
             | Action::DeliverAgain { slot }
@@ -184,19 +188,19 @@ impl Story<'_> {
             Action::Collect { .. } => format!("{}: {}", self.collector(), self.message()),
             Action::Crash { controller, position } | Action::Gap { controller, position } => {
                 let view = self.view(controller, position);
-                format!("{}{view}", self.world.process_name(controller.into()))
+                format!("{}{view}", self.transitions.process_name(controller.into()))
             }
             Action::Cut { controller, peer } | Action::Heal { controller, peer } => {
-                format!("{} and {}", self.world.process_name(controller.into()), self.peer_name(peer))
+                format!("{} and {}", self.transitions.process_name(controller.into()), self.peer_name(peer))
             }
             Action::Advance { controller, kind } => {
-                let name = self.world.process_name(controller.into());
-                format!("{name}: {}", self.world.parts().views.kind_name(kind))
+                let name = self.transitions.process_name(controller.into());
+                format!("{name}: {}", self.transitions.parts().views.kind_name(kind))
             }
             Action::ClockJump { controller, forward } => {
                 format!(
                     "{} {}",
-                    self.world.process_name(controller.into()),
+                    self.transitions.process_name(controller.into()),
                     if forward { "forward" } else { "back" }
                 )
             }
@@ -207,7 +211,7 @@ impl Story<'_> {
     fn at(&mut self, slot: SlotIndex) -> String {
         let (target, _) = self.reconcile_at(slot);
         let number = if slot.slot > 0 { format!(", request {}", slot.slot + 1) } else { String::new() };
-        format!("{}: {target}: {}{number}", self.world.process_name(slot.process()), self.ask_at(slot))
+        format!("{}: {target}: {}{number}", self.transitions.process_name(slot.process()), self.ask_at(slot))
     }
 
     fn request_of(&mut self, slot: SlotIndex) -> String {
@@ -217,8 +221,8 @@ impl Story<'_> {
 
     /// Which watches of a process begin with an old view, and how old: ` with configmaps 1 write behind`.
     fn view(&mut self, controller: u8, position: u16) -> String {
-        let unseen = self.world.positions(self.before, controller.into())[usize::from(position)];
-        let parts = self.world.parts();
+        let unseen = self.transitions.positions(self.before, controller.into())[usize::from(position)];
+        let parts = self.transitions.parts();
         let backlog = parts.views.backlogs.get(unseen);
         let behind: Vec<String> = backlog
             .kinds()
@@ -233,8 +237,8 @@ impl Story<'_> {
 
     /// The next change that a watch delivers.
     fn undelivered(&mut self, controller: u8, kind: u8) -> String {
-        let unseen = self.world.menu(self.before.hosts[usize::from(controller)]).unseen;
-        let parts = self.world.parts();
+        let unseen = self.transitions.cache.menu(self.before.hosts[usize::from(controller)]).unseen;
+        let parts = self.transitions.parts();
         match parts.views.backlogs.get(unseen).of(kind).first() {
             Some(change) => show::change(parts.views.changes.get(*change)),
             None => parts.views.kind_name(kind).to_owned(),
@@ -255,7 +259,7 @@ impl Story<'_> {
 
     /// The parent and the state of the reconcile that asks.
     fn reconcile_at(&self, slot: SlotIndex) -> (String, String) {
-        let parts = self.world.parts();
+        let parts = self.transitions.parts();
         let host = parts.hosts.get(self.before.hosts[slot.process()]);
         let active = &host.active[usize::from(slot.active)];
         (parts.jobs.get(active.job).target.to_string(), parts.steps.node(active.node).state.to_owned())
@@ -263,22 +267,22 @@ impl Story<'_> {
 
     fn ask_at(&mut self, slot: SlotIndex) -> String {
         let ask = self.ask_number(slot);
-        show::ask(self.world.parts().asks.get(ask))
+        show::ask(self.transitions.parts().asks.get(ask))
     }
 
     fn target(&self, job: JobId) -> String {
-        self.world.parts().jobs.get(job).target.to_string()
+        self.transitions.parts().jobs.get(job).target.to_string()
     }
 
     fn next_in_queue(&self, controller: u8) -> String {
-        let parts = self.world.parts();
+        let parts = self.transitions.parts();
         let host = parts.hosts.get(self.before.hosts[usize::from(controller)]);
         let index = host.first_to_start(parts.setup.workers);
         index.map_or(String::new(), |index| parts.jobs.get(host.queue[index]).target.to_string())
     }
 
     fn under_way(&self, controller: u8) -> String {
-        let parts = self.world.parts();
+        let parts = self.transitions.parts();
         let host = parts.hosts.get(self.before.hosts[usize::from(controller)]);
         let doing: Vec<String> = host
             .active
@@ -294,19 +298,19 @@ impl Story<'_> {
     /// What the next event of a script waits for, if it does.
     fn waited_for(&mut self, script: u8) -> Option<String> {
         let script = usize::from(script);
-        let done = self.world.env(self.before).scripts[script];
-        let parts = self.world.parts();
+        let done = self.transitions.env(self.before).scripts[script];
+        let parts = self.transitions.parts();
         parts.setup.scripts[script][done].wait().map(ToString::to_string)
     }
 
     fn collector(&mut self) -> String {
         let Action::Collect { index } = self.action else { return String::new() };
-        self.world.collections(self.before.cluster)[usize::from(index)].actor.to_owned()
+        self.transitions.cache.collections(self.before.cluster)[usize::from(index)].actor.to_owned()
     }
 
     /// The request that met the database or a service.
     fn message(&self) -> String {
-        let parts = self.world.parts();
+        let parts = self.transitions.parts();
         self.step.met.map_or(String::new(), |(_, ask)| show::ask(parts.asks.get(ask)))
     }
 
@@ -317,14 +321,14 @@ impl Story<'_> {
 
     fn answer(&mut self) -> String {
         let answer = match self.action {
-            Action::Reply { slot, reply } => self.world.reply_answer(self.before, slot, reply),
+            Action::Reply { slot, reply } => self.transitions.reply_answer(self.before, slot, reply),
             _ => self.step.answer,
         };
-        answer.map_or(String::new(), |answer| show::answer(self.world.parts().answers.get(answer)))
+        answer.map_or(String::new(), |answer| show::answer(self.transitions.parts().answers.get(answer)))
     }
 
     fn peer(&self) -> String {
-        let met = self.step.met.map(|(_, ask)| self.world.parts().asks.get(ask).clone());
+        let met = self.step.met.map(|(_, ask)| self.transitions.parts().asks.get(ask).clone());
         match met.as_deref() {
             Some(Ask::Call { service, .. }) => self.service_lane(service),
             _ => DATABASE.to_owned(),

@@ -10,7 +10,7 @@ use windlass_model::{Body, Key, Request, Response, Types, object};
 
 use crate::ids::{AnswerId, AskId, NodeId};
 use crate::intern::Interner;
-use crate::world::renumber::{other_answer, other_ask};
+use crate::world::canonical::other_numbers::{other_answer, other_ask};
 
 /// One reconcile to be done: which controller, which parent, and whether a missing parent may be made.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -109,8 +109,8 @@ impl Subject {
 
     /// Notes the scripts that go on no more.
     fn note_stuck(&mut self, state: &State) {
-        let done = self.world.env(state).scripts.clone();
-        let lengths = self.world.script_lengths();
+        let done = self.world.transitions.env(state).scripts.clone();
+        let lengths = self.world.transitions.facts.script_lengths.clone();
         let left = (0..).zip(done).zip(lengths.iter()).filter(|((_, done), length)| done < *length);
         let left: Vec<(usize, usize)> = left.map(|(event, _)| event).collect();
         if !left.is_empty() {
@@ -119,18 +119,22 @@ impl Subject {
     }
 
     fn holds(&mut self, rule: usize, state: &State) -> bool {
-        let visible = World::visible(state);
+        let visible = state.visible();
         if let Some(known) = self.evaluated.states[rule].get(&visible) {
             return *known;
         }
-        let seen = self.world.seen(state);
+        let seen = self.world.transitions.seen(state);
         let StateRule { name, predicate, .. } = &self.rules.states[rule];
         let Some(holds) = self.guarded(name, || predicate(&seen.view())) else {
             self.evaluated.states[rule].insert(visible, false);
             return false;
         };
-        if self.world.tries_other_numbers() && predicate(&seen.with_other_numbers().view()) != holds {
-            self.world.note_dependence(&format!("the property {:?}", self.rules.states[rule].name));
+        if self.world.transitions.tries_other_numbers()
+            && predicate(&seen.with_other_numbers().view()) != holds
+        {
+            self.world
+                .transitions
+                .note_dependence(&format!("the property {:?}", self.rules.states[rule].name));
         }
         self.evaluated.states[rule].insert(visible, holds);
         holds
@@ -141,25 +145,27 @@ impl Subject {
         if let Some(known) = self.evaluated.steps.get(step) {
             return *known;
         }
-        let broken = if self.world.is_seen(step) { self.evaluate_step(step) } else { None };
+        let broken = if step.is_seen(&self.world.parts()) { self.evaluate_step(step) } else { None };
         self.evaluated.steps.insert(*step, broken);
         broken
     }
 
     fn evaluate_step(&self, step: &SeenStep) -> Option<usize> {
-        let sight = self.world.sight(step);
+        let sight = step.sight(&self.world.parts());
         let between = sight.between();
         let happens =
             |rule: &StepRule| self.guarded(&rule.name, || (rule.predicate)(&between)).unwrap_or(true);
         let broken = self.rules.steps.iter().position(happens);
-        if self.world.tries_other_numbers() {
+        if self.world.transitions.tries_other_numbers() {
             let sight = sight.with_other_numbers();
             let between = sight.between();
             let other = self.rules.steps.iter().position(|rule| (rule.predicate)(&between));
             if other != broken
                 && let Some(rule) = other.or(broken)
             {
-                self.world.note_dependence(&format!("the property {:?}", self.rules.steps[rule].name));
+                self.world
+                    .transitions
+                    .note_dependence(&format!("the property {:?}", self.rules.steps[rule].name));
             }
         }
         broken
@@ -301,9 +307,9 @@ impl Subject {
     /// What happens in a state where fair runs stay: writes that change nothing, reconciles that fail.
     fn look_at_steps(&mut self, state: &State, index: usize, rest: &mut Rest) {
         let mut actions = Vec::new();
-        self.world.actions(state, &mut actions);
+        self.world.transitions.actions(state, &mut actions);
         for action in actions.into_iter().filter(|action| action.fault().is_none()) {
-            let step = self.world.perform(state, action);
+            let step = self.world.transitions.perform(state, action);
             if step.state.cluster != state.cluster && self.demands(Oracle::Converges) {
                 let message = said(Oracle::Converges, "the objects never come to rest");
                 rest.restless.get_or_insert((index, message));
@@ -448,11 +454,11 @@ impl Model for Subject {
     }
 
     fn describe(&mut self, state: &State, action: &Move) -> TraceStep {
-        narrate::describe(&mut self.world, state, action.action)
+        narrate::describe(&mut self.world.transitions, state, action.action)
     }
 
     fn name(&mut self, state: &State, action: &Move) -> String {
-        narrate::name(&mut self.world, state, action.action)
+        narrate::name(&mut self.world.transitions, state, action.action)
     }
 
     fn is_fault(&self, action: &Move) -> bool {
@@ -473,7 +479,7 @@ impl Model for Subject {
     }
 
     fn ample_action(&mut self, state: &State, actions: &[Move]) -> Option<usize> {
-        self.world.ample_answer(state, actions)
+        self.world.transitions.ample_answer(state, actions.iter().map(|next| next.action))
     }
 
     fn symmetries(&self) -> usize {
@@ -521,6 +527,6 @@ impl Model for Subject {
     }
 
     fn bytes(&self) -> usize {
-        self.world.parts().bytes() + self.world.plan_bytes()
+        self.world.bytes()
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Faults;
 use crate::action::Action;
-use crate::world::{HostOp, State, Step, World};
+use crate::world::{HostOp, State, Step, Transitions};
 
 impl Faults {
     /// Maximum number of clock jumps: the clock of a controller jumps by this much, forward or back.
@@ -16,7 +16,7 @@ impl Faults {
     }
 }
 
-impl World {
+impl Transitions {
     pub(crate) fn clock_actions(&mut self, state: &State, controller: usize, actions: &mut Vec<Action>) {
         if self.env(state).left.clock_jumps > 0 {
             actions.extend(

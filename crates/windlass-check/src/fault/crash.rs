@@ -4,7 +4,9 @@ use windlass::Shortcut;
 
 use super::Faults;
 use crate::action::Action;
-use crate::world::{EnvOp, HostOp, NetworkOp, State, Step, World};
+use crate::host::environment::EnvOp;
+use crate::host::network::NetworkOp;
+use crate::world::{HostOp, State, Step, Transitions};
 
 impl Faults {
     /// Maximum number of crashes. A controller can crash at any time. A crash forgets all that is local; requests that were
@@ -17,7 +19,7 @@ impl Faults {
     }
 }
 
-impl World {
+impl Transitions {
     pub(crate) fn crash_actions(&mut self, state: &State, controller: usize, actions: &mut Vec<Action>) {
         if self.env(state).left.crashes > 0 {
             // It may come up with an API server replica that is behind the one it knew: time goes back.
@@ -37,7 +39,7 @@ impl World {
             self.env_op(step, EnvOp::Heal { controller, peer: 0 });
         }
         let host = step.state.hosts[controller];
-        let menu = self.menu(host).clone();
+        let menu = self.cache.menu(host).clone();
         for slot in menu.slots.iter().filter(|slot| slot.effect && !slot.delivered) {
             // What the cache shows to be so already was never sent.
             if slot.shortcut == Shortcut::SkipIfUnchanged
@@ -56,7 +58,7 @@ impl World {
             }
         }
         self.drop_dead_messages(step);
-        let listed = self.relist(&step.state, controller, unseen);
+        let listed = self.cache.relist(step.state.cluster, controller, unseen);
         self.host_op(step, controller, HostOp::Crash { unseen, listed });
     }
 }

@@ -2,8 +2,9 @@
 
 use super::Faults;
 use crate::action::{Action, SlotIndex};
+use crate::host::network::NetworkOp;
 use crate::ids::MessageId;
-use crate::world::{MenuSlot, NetworkOp, State, Step, World};
+use crate::world::{State, Step, Transitions};
 
 impl Faults {
     /// Each request of a controller may be delivered a second time, at any later time; a watch may repeat
@@ -15,11 +16,11 @@ impl Faults {
     }
 }
 
-impl World {
+impl Transitions {
     pub(crate) fn duplicate_actions(&mut self, state: &State, actions: &mut Vec<Action>) {
-        let copies = self.network(state.network).copies.len();
+        let copies = self.cache.network(state.network).copies.len();
         for index in 0..copies {
-            let message = self.network(state.network).copies[index];
+            let message = self.cache.network(state.network).copies[index];
             if self.is_connected(state, message) {
                 actions.push(Action::Duplicate { index: index as u16 });
             }
@@ -28,7 +29,7 @@ impl World {
 
     /// A message that no process waits for arrives again.
     pub(crate) fn duplicate(&mut self, step: &mut Step, index: usize) {
-        let message = self.network(step.state.network).copies[index];
+        let message = self.cache.network(step.state.network).copies[index];
         self.use_copy(step, message);
         self.execute(step, message);
     }
@@ -55,14 +56,14 @@ impl World {
         if !self.faults().duplicates {
             return;
         }
-        let slots = &self.menu(step.state.hosts[slot.process()]).slots;
-        let at = |waiting: &&MenuSlot| (waiting.active, waiting.slot) == (slot.active, slot.slot);
+        let menu = self.cache.menu(step.state.hosts[slot.process()]);
         let Some(message) =
-            slots.iter().find(at).filter(|waiting| waiting.delivered).map(|waiting| waiting.message)
+            menu.slot(slot).filter(|waiting| waiting.delivered).map(|waiting| waiting.message)
         else {
             return;
         };
-        if slots.iter().filter(|waiting| waiting.delivered && waiting.message == message).count() > 1 {
+        let alike = menu.slots.iter().filter(|waiting| waiting.delivered && waiting.message == message);
+        if alike.count() > 1 {
             return;
         }
         step.state.network = self.network_op(step.state.network, NetworkOp::Abandon(message));

@@ -2,7 +2,7 @@
 
 use super::Faults;
 use crate::action::SlotIndex;
-use crate::world::{HostOp, Step, World};
+use crate::world::{HostOp, Step, Transitions};
 
 impl Faults {
     /// Maximum number of requests that are answered with a transient error: 503, with no effect.
@@ -13,11 +13,11 @@ impl Faults {
     }
 }
 
-impl World {
+impl Transitions {
     pub(crate) fn answer_with_error(&mut self, step: &mut Step, slot: SlotIndex) {
         self.spend(step, |left| left.errors -= 1);
-        let message = self.menu_slot(step, slot).message;
-        let answer = self.unavailable_answer(message);
+        let message = self.menu_slot(&step.state, slot).message;
+        let answer = self.parts().unavailable_answer(message);
         step.answer = Some(answer);
         self.host_op(step, slot.process(), HostOp::Receive { slot, answer });
     }

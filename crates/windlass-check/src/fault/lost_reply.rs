@@ -2,7 +2,7 @@
 
 use super::Faults;
 use crate::action::SlotIndex;
-use crate::world::{Step, World};
+use crate::world::{Step, Transitions};
 
 impl Faults {
     /// Maximum number of replies that are lost after the request was committed. The sender gets a timeout.
@@ -13,7 +13,7 @@ impl Faults {
     }
 }
 
-impl World {
+impl Transitions {
     pub(crate) fn lose_reply(&mut self, step: &mut Step, slot: SlotIndex) {
         self.spend(step, |left| left.lost_replies -= 1);
         self.time_out(step, slot);

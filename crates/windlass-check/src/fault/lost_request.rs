@@ -2,7 +2,7 @@
 
 use super::Faults;
 use crate::action::SlotIndex;
-use crate::world::{HostOp, Step, World};
+use crate::world::{HostOp, Step, Transitions};
 
 impl Faults {
     /// Maximum number of requests that are lost. The sender gets a timeout, and cannot know whether there was an effect.
@@ -13,7 +13,7 @@ impl Faults {
     }
 }
 
-impl World {
+impl Transitions {
     pub(crate) fn lose_request(&mut self, step: &mut Step, slot: SlotIndex) {
         self.spend(step, |left| left.lost_requests -= 1);
         self.time_out(step, slot);
@@ -22,8 +22,8 @@ impl World {
     /// The sender waits no longer.
     pub(crate) fn time_out(&mut self, step: &mut Step, slot: SlotIndex) {
         self.abandon(step, slot);
-        let message = self.menu_slot(step, slot).message;
-        let answer = self.timeout_answer(message);
+        let message = self.menu_slot(&step.state, slot).message;
+        let answer = self.parts().timeout_answer(message);
         step.answer = Some(answer);
         self.host_op(step, slot.process(), HostOp::Receive { slot, answer });
     }

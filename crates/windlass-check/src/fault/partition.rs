@@ -2,7 +2,9 @@
 
 use super::Faults;
 use crate::action::{Action, SlotIndex};
-use crate::world::{EnvOp, NetworkOp, State, Step, World};
+use crate::host::environment::EnvOp;
+use crate::host::network::NetworkOp;
+use crate::world::{State, Step, Transitions};
 
 impl Faults {
     /// Maximum number of partitions: a controller and one of its peers (the API server, a service) are cut off
@@ -17,9 +19,9 @@ impl Faults {
     }
 }
 
-impl World {
+impl Transitions {
     pub(crate) fn partition_actions(&mut self, state: &State, controller: usize, actions: &mut Vec<Action>) {
-        let peers = self.peers();
+        let peers = self.facts.peers;
         let env = self.env(state);
         let may_cut = env.left.partitions > 0;
         for peer in 0..peers {
@@ -42,8 +44,8 @@ impl World {
 
     /// The controller gives up on a request, or on an answer, that is held up by a partition.
     pub(crate) fn time_out_in_partition(&mut self, step: &mut Step, slot: SlotIndex) {
-        let waiting = *self.menu_slot(step, slot);
-        debug_assert!(self.menu(step.state.hosts[slot.process()]).slots.contains(&waiting));
+        let waiting = *self.menu_slot(&step.state, slot);
+        debug_assert!(self.cache.menu(step.state.hosts[slot.process()]).slots.contains(&waiting));
         if !waiting.delivered && waiting.effect && self.faults().reorders {
             step.state.network = self.network_op(step.state.network, NetworkOp::AddLate(waiting.message));
         }

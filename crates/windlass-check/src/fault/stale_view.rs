@@ -6,8 +6,9 @@
 
 use super::Faults;
 use crate::action::Action;
+use crate::host::environment::EnvOp;
 use crate::ids::ChangeListId;
-use crate::world::{EnvOp, HostOp, State, Step, World};
+use crate::world::{HostOp, State, Step, Transitions};
 
 impl Faults {
     /// Cached reads may be behind the database: the watch of each kind by itself, and each object by up to this
@@ -20,9 +21,9 @@ impl Faults {
     }
 }
 
-impl World {
+impl Transitions {
     pub(crate) fn view_actions(&mut self, state: &State, controller: usize, actions: &mut Vec<Action>) {
-        let behind = &self.menu(state.hosts[controller]).behind;
+        let behind = &self.cache.menu(state.hosts[controller]).behind;
         actions
             .extend(behind.iter().map(|kind| Action::Advance { controller: controller as u8, kind: *kind }));
     }
@@ -41,7 +42,7 @@ impl World {
         let env = self.env(&step.state);
         let (left, oldest) = (env.left, env.oldest);
         if left.crashes > 0 || left.watch_gaps > 0 {
-            let oldest = self.oldest_after(oldest, changes);
+            let oldest = self.cache.oldest_after(oldest, changes);
             self.env_op(step, EnvOp::Oldest(oldest));
         }
     }

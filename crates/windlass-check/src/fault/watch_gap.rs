@@ -2,7 +2,7 @@
 
 use super::Faults;
 use crate::action::Action;
-use crate::world::{HostOp, State, Step, World};
+use crate::world::{HostOp, State, Step, Transitions};
 
 impl Faults {
     /// Maximum number of watch gaps: a watch breaks and starts again with a list of what is there now. Changes that
@@ -14,7 +14,7 @@ impl Faults {
     }
 }
 
-impl World {
+impl Transitions {
     pub(crate) fn gap_actions(&mut self, state: &State, controller: usize, actions: &mut Vec<Action>) {
         if self.env(state).left.watch_gaps > 0 {
             let positions = 0..self.positions(state, controller).len() as u16;
@@ -27,7 +27,7 @@ impl World {
         let unseen = self.positions(&step.state, controller)[position];
         self.spend(step, |left| left.watch_gaps -= 1);
         self.forget_old_views(step);
-        let listed = self.relist(&step.state, controller, unseen);
+        let listed = self.cache.relist(step.state.cluster, controller, unseen);
         self.host_op(step, controller, HostOp::Gap { unseen, listed });
     }
 }

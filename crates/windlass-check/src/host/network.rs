@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use crate::ids::{AskId, MessageId};
+use super::controller::{insert, remove};
+use crate::ids::{AskId, ClusterId, MessageId};
 
 /// A request on its way.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -32,8 +33,52 @@ pub(crate) struct Network {
     pub(crate) awaited: Vec<MessageId>,
 }
 
+/// A change of the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum NetworkOp {
+    /// A message stays behind.
+    AddLate(MessageId),
+    /// A message that stayed behind arrives, by its index.
+    TakeLate(usize),
+    /// A message may arrive again.
+    AddCopy(MessageId),
+    /// A message may arrive again while its sender waits.
+    AddAwaitedCopy(MessageId),
+    /// It has.
+    UseCopy(MessageId),
+    /// Its sender waits no more.
+    Abandon(MessageId),
+    /// Messages that can do nothing any more in this cluster are dropped.
+    DropDead(ClusterId),
+}
+
 impl Network {
-    pub(crate) fn add_late(&mut self, message: MessageId) {
+    /// The network after a change; `is_dead` says whether a message can have no effect any more.
+    pub(crate) fn after(&self, op: NetworkOp, is_dead: impl Fn(ClusterId, MessageId) -> bool) -> Self {
+        let mut network = self.clone();
+        match op {
+            NetworkOp::AddLate(message) => network.add_late(message),
+            NetworkOp::TakeLate(index) => drop(network.late.remove(index)),
+            NetworkOp::AddCopy(message) => insert(&mut network.copies, message),
+            NetworkOp::AddAwaitedCopy(message) => {
+                insert(&mut network.copies, message);
+                insert(&mut network.awaited, message);
+            }
+            NetworkOp::UseCopy(message) => {
+                remove(&mut network.copies, message);
+                remove(&mut network.awaited, message);
+            }
+            NetworkOp::Abandon(message) => remove(&mut network.awaited, message),
+            NetworkOp::DropDead(cluster) => {
+                network.late.retain(|message| !is_dead(cluster, *message));
+                let awaited = &network.awaited;
+                network.copies.retain(|message| awaited.contains(message) || !is_dead(cluster, *message));
+            }
+        }
+        network
+    }
+
+    fn add_late(&mut self, message: MessageId) {
         let index = self.late.partition_point(|known| *known < message);
         self.late.insert(index, message);
     }

@@ -12,13 +12,12 @@ use crate::host::database::key_written;
 use crate::ids::{AnswerId, AskId};
 use crate::show;
 use crate::trace::{ObjectChange, ObjectMention};
-use crate::world::Step;
 
 impl Story<'_> {
     /// What the step does to objects.
     pub(super) fn changes(&self) -> Vec<ObjectChange> {
         let Some((cluster, ask)) = self.step.met else { return Vec::new() };
-        let mut parts = self.world.parts();
+        let mut parts = self.transitions.parts();
         let parts = &mut *parts;
         // A view is read, never written.
         let written = cluster == self.before.cluster && self.step.state.cluster != cluster;
@@ -69,7 +68,7 @@ impl Story<'_> {
             | Action::Timeout { slot } => self.ask_number(slot),
             _ => self.step.met?.1,
         };
-        match &**self.world.parts().asks.get(ask) {
+        match &**self.transitions.parts().asks.get(ask) {
             Ask::Api { request, .. } => Some(request.clone()),
             _ => None,
         }
@@ -82,7 +81,7 @@ impl Story<'_> {
             return Some(uid.to_owned());
         }
         let cluster = self.step.met?.0;
-        let met = self.world.parts().database.cluster(cluster).store().get(key);
+        let met = self.transitions.parts().database.cluster(cluster).store().get(key);
         let made = || match &*self.given(self.step.answer?) {
             Answer::Api(response) => object_of(&response.body).cloned(),
             _ => None,
@@ -102,13 +101,12 @@ impl Story<'_> {
 
     /// A stale answer, and what the database would have said.
     pub(super) fn stale_and_real(&mut self, slot: SlotIndex) -> Option<(Arc<Answer>, Arc<Answer>)> {
-        let before = Step { state: *self.before, ..*self.step };
-        let waiting = *self.world.menu_slot(&before, slot);
-        if !self.world.is_stale(self.before, slot.process(), &waiting) {
+        let waiting = *self.transitions.menu_slot(self.before, slot);
+        if !self.transitions.is_stale(self.before, slot.process(), &waiting) {
             return None;
         }
         let ask = waiting.ask;
-        let real = self.world.effect(self.before.cluster, ask).answer;
+        let real = self.transitions.cache.effect(self.before.cluster, ask).answer;
         Some((self.given(self.step.answer?), self.given(real)))
     }
 
@@ -117,20 +115,19 @@ impl Story<'_> {
         if self.step.state.cluster == self.before.cluster {
             return None;
         }
-        let message = self.world.message_of(self.before, self.action)?;
-        self.world.hits_another_object(self.before, message)?;
+        let message = self.transitions.message_of(self.before, self.action)?;
+        self.transitions.cache.hits_another_object(self.before.cluster, message)?;
         let key = key_written(&*self.api_request()?)?;
-        let uid = self.world.parts().messages.get(message).decided_on.clone()?;
+        let uid = self.transitions.parts().messages.get(message).decided_on.clone()?;
         Some((key, uid))
     }
 
     pub(super) fn ask_number(&mut self, slot: SlotIndex) -> AskId {
-        let before = Step { state: *self.before, ..*self.step };
-        self.world.menu_slot(&before, slot).ask
+        self.transitions.menu_slot(self.before, slot).ask
     }
 
     fn given(&self, answer: AnswerId) -> Arc<Answer> {
-        self.world.parts().answers.get(answer).clone()
+        self.transitions.parts().answers.get(answer).clone()
     }
 }
 

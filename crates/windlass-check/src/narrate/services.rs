@@ -4,7 +4,6 @@ use super::{DATABASE, Story};
 use crate::action::SlotIndex;
 use crate::show;
 use crate::trace::ServiceChange;
-use crate::world::Step;
 
 /// Lanes that every trace may have.
 const OTHER_LANES: [&str; 4] = [DATABASE, "client", "watch", "network"];
@@ -12,11 +11,12 @@ const OTHER_LANES: [&str; 4] = [DATABASE, "client", "watch", "network"];
 impl Story<'_> {
     /// What the step does to services.
     pub(super) fn service_changes(&mut self) -> Vec<ServiceChange> {
-        let [before, after] = [self.before, &self.step.state].map(|state| self.world.env(state).services);
+        let [before, after] =
+            [self.before, &self.step.state].map(|state| self.transitions.env(state).services);
         if before == after {
             return Vec::new();
         }
-        let parts = self.world.parts();
+        let parts = self.transitions.parts();
         let [before, after] = [before, after].map(|states| parts.services.states.get(states));
         let pairs = before.iter().filter_map(|(name, before)| Some((name, before, after.get(name)?)));
         pairs
@@ -27,9 +27,9 @@ impl Story<'_> {
 
     /// The lane of a service: its name, unless somebody else has it.
     pub(super) fn service_lane(&self, service: &str) -> String {
-        let processes = self.world.controllers();
+        let processes = self.transitions.controllers();
         let taken = OTHER_LANES.contains(&service)
-            || (0..processes).any(|process| self.world.process_name(process) == service);
+            || (0..processes).any(|process| self.transitions.process_name(process) == service);
         if taken { format!("service {service}") } else { service.to_owned() }
     }
 
@@ -43,14 +43,13 @@ impl Story<'_> {
 
     /// The lane of the peer that an ask is sent to.
     pub(super) fn lane_at(&mut self, slot: SlotIndex) -> String {
-        let before = Step { state: *self.before, ..*self.step };
-        let peer = self.world.menu_slot(&before, slot).peer;
+        let peer = self.transitions.menu_slot(self.before, slot).peer;
         self.peer_lane(peer)
     }
 
     /// The name of a peer that is a service.
     pub(super) fn service_name(&self, peer: usize) -> Option<String> {
         let service = peer.checked_sub(1)?;
-        self.world.parts().setup.service_states.keys().nth(service).cloned()
+        self.transitions.parts().setup.service_states.keys().nth(service).cloned()
     }
 }

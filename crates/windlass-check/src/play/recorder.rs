@@ -38,7 +38,7 @@ impl<'a> Recorder<'a> {
 
     /// Takes a step.
     pub(super) fn take(&mut self, next: &Move) {
-        let after = self.subject.world.perform(&self.state, next.action);
+        let after = self.subject.world.transitions.perform(&self.state, next.action);
         let event = self.event(next.action, &after);
         self.events.extend(event);
         self.state = self.subject.world.make(&self.state, next).0;
@@ -66,11 +66,13 @@ impl<'a> Recorder<'a> {
                 self.at(slot, |process, request| Event::Reply { process, request, code })
             }
             Action::Late { index } => {
-                let message = self.subject.world.network(self.state.network).late[usize::from(index)];
+                let message =
+                    self.subject.world.transitions.cache.network(self.state.network).late[usize::from(index)];
                 self.of_message(message, |process, request| Event::Late { process, request })
             }
             Action::Duplicate { index } => {
-                let message = self.subject.world.network(self.state.network).copies[usize::from(index)];
+                let message = self.subject.world.transitions.cache.network(self.state.network).copies
+                    [usize::from(index)];
                 self.of_message(message, |process, request| Event::Duplicate { process, request })
             }
             Action::Crash { controller, .. } => {
@@ -107,8 +109,8 @@ impl<'a> Recorder<'a> {
         let waiting = self.menu_slot(slot);
         let is_sent = if waiting.effect {
             let host = after.state.hosts[slot.process()];
-            let slots = &self.subject.world.menu(host).slots;
-            slots.iter().any(|it| (it.active, it.slot) == (slot.active, slot.slot) && it.delivered)
+            let waiting = self.subject.world.transitions.cache.menu(host).slot(slot);
+            waiting.is_some_and(|waiting| waiting.delivered)
         } else {
             waiting.shortcut == Shortcut::None
         };
@@ -120,8 +122,8 @@ impl<'a> Recorder<'a> {
 
     /// The writes that a crash leaves on the network.
     fn left_behind(&mut self, after: &Step) -> Vec<Request> {
-        let mut before = self.subject.world.network(self.state.network).late.clone();
-        let late = self.subject.world.network(after.state.network).late.clone();
+        let mut before = self.subject.world.transitions.cache.network(self.state.network).late.clone();
+        let late = self.subject.world.transitions.cache.network(after.state.network).late.clone();
         let is_new = |message: &MessageId| match before.iter().position(|known| known == message) {
             Some(known) => {
                 before.swap_remove(known);
@@ -130,14 +132,15 @@ impl<'a> Recorder<'a> {
             None => true,
         };
         let sent: Vec<MessageId> = late.into_iter().filter(is_new).collect();
-        let asks: Vec<AskId> =
-            sent.into_iter().map(|message| self.subject.world.message(message).ask).collect();
+        let asks: Vec<AskId> = sent
+            .into_iter()
+            .map(|message| self.subject.world.transitions.cache.message(message).ask)
+            .collect();
         asks.into_iter().filter_map(|ask| self.request(ask)).collect()
     }
 
     fn menu_slot(&mut self, slot: SlotIndex) -> MenuSlot {
-        let before = Step { state: self.state, answer: None, met: None, ending: None, violation: None };
-        *self.subject.world.menu_slot(&before, slot)
+        *self.subject.world.transitions.menu_slot(&self.state, slot)
     }
 
     /// An event about the request of a reconcile.
@@ -148,7 +151,7 @@ impl<'a> Recorder<'a> {
 
     /// An event about a request that its sender waits for no more.
     fn of_message(&mut self, message: MessageId, event: impl FnOnce(usize, Request) -> Event) -> Event {
-        let facts = self.subject.world.message(message);
+        let facts = self.subject.world.transitions.cache.message(message);
         self.request(facts.ask).map_or(CALL, |request| event(facts.sender, request))
     }
 
@@ -162,7 +165,7 @@ impl<'a> Recorder<'a> {
 
     /// The status code of an answer that is on its way.
     fn code(&mut self, slot: SlotIndex, reply: u8) -> u16 {
-        let answer = self.subject.world.reply_answer(&self.state, slot, reply);
+        let answer = self.subject.world.transitions.reply_answer(&self.state, slot, reply);
         let parts = self.subject.world.parts();
         match answer.map(|answer| &**parts.answers.get(answer)) {
             Some(Answer::Api(response)) => response.code,

@@ -1,9 +1,12 @@
 //! Successor generation: the transitions of a state, from cached plans.
+//!
+//! This is the path that a check takes for every state: look up the plans of its processes and of its environment, follow
+//! each step that is possible now, and lower the numbers of what comes out.
 
-use super::actions::PackedCondition;
-use super::plan::{EnvironmentPlanId, NOTHING, Planned};
-use super::situation::SituationId;
-use super::{State, World, stored};
+use super::World;
+use super::plans::{EnvironmentPlanId, Open, Planned, SituationId, stored};
+use super::state::State;
+use super::transitions::PackedCondition;
 use crate::action::Action;
 use crate::engine::Expansion;
 use crate::ids::{NetworkId, ViolationId};
@@ -33,13 +36,13 @@ impl World {
         for process in 0..self.controllers() {
             let plan = PlanId::Process(process, stored::situation(&words, process));
             let mut possible = Vec::new();
-            self.host_actions(state, process, &mut possible);
-            let network = self.memory.known_network(state.network);
+            self.transitions.host_actions(state, process, &mut possible);
+            let network = self.transitions.cache.known_network(state.network);
             let now = (0..).zip(possible).filter(|(_, (_, condition))| condition.holds(network));
             moves.extend(now.map(|(index, (action, _))| Move { action, plan, index }));
         }
         let mut actions = Vec::new();
-        self.common_actions(state, &mut actions);
+        self.transitions.common_actions(state, &mut actions);
         let plan = PlanId::Environment(common);
         moves.extend((0..).zip(actions).map(|(index, action)| Move { action, plan, index }));
     }
@@ -47,8 +50,8 @@ impl World {
     /// Where a move leads, and its violation.
     pub(crate) fn make(&mut self, state: &State, next: &Move) -> (State, Option<ViolationId>) {
         let (mut after, violation) = self.make_plainly(state, next);
-        if self.renumbers() {
-            self.canonical(&mut after);
+        if self.shared.facts.renumbers {
+            self.canonicalizer.canonical(&mut after);
         }
         (after, violation)
     }
@@ -58,12 +61,12 @@ impl World {
         self.encode(state, &mut words);
         let (kind, violation) = match next.plan {
             PlanId::Process(process, situation) => {
-                let planned = self.memory.plans.known(situation)[usize::from(next.index)];
+                let planned = self.planner.known(situation)[usize::from(next.index)];
                 self.follow(&mut words, process, &planned);
                 (planned.kind(), planned.violation())
             }
             PlanId::Environment(plan) => {
-                let planned = self.memory.plans.known_of_environment(plan)[usize::from(next.index)];
+                let planned = self.planner.known_of_environment(plan)[usize::from(next.index)];
                 self.follow_environment(&mut words, &planned);
                 (planned.kind(), planned.violation())
             }
@@ -82,38 +85,38 @@ impl World {
     ) {
         let common = self.plan_all(expansion.from());
         if ample_only && let Some((process, index)) = self.ample_step(expansion.from()) {
-            let planned = self.memory.plans.known(stored::situation(expansion.from(), process))[index];
+            let planned = self.planner.known(stored::situation(expansion.from(), process))[index];
             self.add(&planned, expansion, violations, |world, words| world.follow(words, process, &planned));
             return;
         }
         for process in 0..self.controllers() {
             let situation = stored::situation(expansion.from(), process);
-            // Moved out to end the borrow; nothing reads this plan during the loop.
-            let Some(plan) = self.memory.plans.of_processes.take(situation) else { continue };
+            // Nothing reads this plan during the loop.
+            let Some(plan) = self.planner.take(situation) else { continue };
             self.add_plan(process, &plan, expansion, violations);
-            self.memory.plans.of_processes.set(situation, plan);
+            self.planner.put_back(situation, plan);
         }
-        let Some(plan) = self.memory.plans.of_environment.take(common) else { return };
+        let Some(plan) = self.planner.take_of_environment(common) else { return };
         for planned in plan.iter() {
             self.add(planned, expansion, violations, |world, words| world.follow_environment(words, planned));
         }
-        self.memory.plans.of_environment.set(common, plan);
+        self.planner.put_back_of_environment(common, plan);
     }
 
     /// Computes the missing plans of this state. Returns the index of the environment's plan.
     pub(super) fn plan_all(&mut self, words: &[u32]) -> EnvironmentPlanId {
-        self.network(stored::network(words));
+        self.transitions.cache.network(stored::network(words));
         for process in 0..self.controllers() {
-            self.plan(words, process);
+            self.planner.plan(words, process, &mut self.transitions, &mut self.situations);
         }
-        self.environment_plan(words)
+        self.planner.environment_plan(words, &mut self.transitions, &mut self.situations)
     }
 
     /// The process and the index of an ample step.
     pub(super) fn ample_step(&self, words: &[u32]) -> Option<(usize, usize)> {
-        let network = self.memory.known_network(stored::network(words));
+        let network = self.transitions.cache.known_network(stored::network(words));
         (0..self.controllers()).find_map(|process| {
-            let plan = self.memory.plans.known(stored::situation(words, process));
+            let plan = self.planner.known(stored::situation(words, process));
             let index = plan.iter().position(|planned| planned.condition.unpack().is_ample(network))?;
             Some((process, index))
         })
@@ -128,7 +131,7 @@ impl World {
     ) {
         for planned in plan.iter() {
             let is_possible = planned.condition == PackedCondition::FREE || {
-                let network = self.memory.known_network(stored::network(expansion.from()));
+                let network = self.transitions.cache.known_network(stored::network(expansion.from()));
                 planned.condition.unpack().holds(network)
             };
             if is_possible {
@@ -152,10 +155,10 @@ impl World {
         }
         let words = expansion.add(planned.kind(), planned.is_fault());
         follow(self, words);
-        if self.renumbers() {
+        if self.shared.facts.renumbers {
             let mut state = self.decode(words);
             let before = state;
-            self.canonical(&mut state);
+            self.canonicalizer.canonical(&mut state);
             if state != before {
                 self.encode(&state, words);
             }
@@ -167,17 +170,17 @@ impl World {
     fn follow(&mut self, words: &mut [u32], process: usize, planned: &Planned<SituationId>) {
         stored::set_situation(words, process, planned.next);
         let open = planned.open;
-        if open == NOTHING {
+        if open == Open::NOTHING {
             return;
         }
         if open.concerns_network() {
-            let after = self.network_after(stored::network(words), open);
+            let after = self.planner.network_after(stored::network(words), open);
             stored::set_network(words, after);
         }
         if open.concerns_processes() {
             stored::map_situations(words, |other, situation| match other == process {
                 true => situation,
-                false => self.situation_after_open(situation, open),
+                false => self.planner.situation_after(situation, open, &mut self.situations),
             });
         }
     }
@@ -190,12 +193,9 @@ impl World {
         let open = planned.open;
         debug_assert!(!open.concerns_network(), "a plan of the environment knows the network");
         if open.concerns_processes() {
-            stored::map_situations(words, |_, situation| self.situation_after_open(situation, open));
+            stored::map_situations(words, |_, situation| {
+                self.planner.situation_after(situation, open, &mut self.situations)
+            });
         }
-    }
-
-    /// Whether states are renumbered after every step.
-    pub(crate) fn renumbers(&self) -> bool {
-        self.renumbers
     }
 }

@@ -1,128 +1,77 @@
 //! The world: all hosts together. A state is a tuple of numbers, each naming an interned part.
 //!
-//! `parts` knows what every part is and does; `memory` is what one worker remembers of it, so that a step costs a few
-//! look-ups; `actions` says what can happen, `perform` makes it happen, `plan` remembers both together.
+//! A [`World`] is what one worker has of it. It puts together types that each do one thing: [`Transitions`] says what can
+//! happen and performs it, [`Planner`] remembers that by situation, `expand` follows the plans to the successors of a state,
+//! [`Canonicalizer`], [`Permuter`] and [`FaultEraser`] find out which of them are alike. What they work out in common is in
+//! [`Parts`], which all workers share.
 
-mod actions;
-mod canonical;
+mod cache;
+pub(crate) mod canonical;
 mod expand;
-mod memory;
-mod menu;
+mod fault_eraser;
 mod ops;
 mod parts;
-mod perform;
-mod permutation;
-mod plan;
-mod recent;
-mod reduce;
-pub(crate) mod renumber;
+mod plans;
 mod seen;
 mod seen_step;
-mod situation;
-mod stored;
-mod subsumption;
+mod setup;
+mod shared;
+mod state;
 mod symmetry;
-mod views;
+mod transitions;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 
 pub(crate) use expand::Move;
-pub(crate) use menu::MenuSlot;
-pub(crate) use ops::{HostOp, NetworkOp, StepViolation};
-pub(crate) use parts::{Parts, Setup};
+pub(crate) use ops::{HostOp, StepViolation};
+pub(crate) use parts::{MenuSlot, NOTHING_UNSEEN, Parts};
 pub(crate) use seen_step::SeenStep;
+pub(crate) use setup::Setup;
+pub(crate) use state::{State, Visible};
 pub(crate) use symmetry::Asymmetry;
-pub(crate) use views::NOTHING_UNSEEN;
+pub(crate) use transitions::{Step, Transitions};
 
-use crate::fault::Budget;
-pub(crate) use crate::host::environment::EnvOp;
-use crate::ids::{AnswerId, AskId, ClusterId, EnvironmentId, HostId, NetworkId, ViolationId};
-use memory::Memory;
-use permutation::Permutation;
+use cache::PartsCache;
+use canonical::Canonicalizer;
+use fault_eraser::FaultEraser;
+use plans::{Planner, Situations};
+use seen_step::SeenSteps;
+use shared::Shared;
+use symmetry::Permuter;
 
-/// The most controller processes that a world can have.
-pub(crate) const MOST_PROCESSES: usize = 13;
-
-/// A state of the world, by the numbers of its parts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct State {
-    pub(crate) cluster: ClusterId,
-    pub(crate) network: NetworkId,
-    pub(crate) environment: EnvironmentId,
-    /// By process. Those beyond the last process are all the same, so that they make no difference.
-    pub(crate) hosts: [HostId; MOST_PROCESSES],
-}
-
-/// What properties can see of a state: cluster and environment.
-pub(crate) type Visible = (ClusterId, EnvironmentId);
-
-/// The world as one worker sees it. A clone shares the parts and begins with an empty memory of its own.
+/// The world as one worker sees it. A clone shares the parts and begins with empty memories of its own.
 pub(crate) struct World {
-    parts: Arc<Mutex<Parts>>,
-    plans: Arc<Mutex<plan::SharedPlans>>,
-    processes: usize,
-    memory: Memory,
-    faults: crate::fault::Faults,
-    clock_limit: u32,
-    /// How many objects a process reconciles at the same time.
-    workers: usize,
-    peers: usize,
-    script_lengths: Arc<[usize]>,
-    /// Collects what a step does to parts that a plan leaves open.
-    deferred: Option<plan::Deferred>,
-    /// Whether states are renumbered after every step.
-    renumbers: bool,
-    /// Whether there are faults of which states could have more or less left.
-    has_faults: bool,
-    initial: State,
-    /// The permutations of names and processes.
-    permutations: Arc<[Permutation]>,
-}
-
-/// A step of the world under way.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Step {
-    pub(crate) state: State,
-    /// The answer that was given, for traces.
-    pub(crate) answer: Option<AnswerId>,
-    /// The cluster and the ask that met, for traces.
-    pub(crate) met: Option<(ClusterId, AskId)>,
-    /// A reconcile that came to its end.
-    pub(crate) ending: Option<ops::Ending>,
-    /// Something that must never happen.
-    pub(crate) violation: Option<ViolationId>,
+    shared: Shared,
+    /// What can happen in a state, and what it leads to.
+    pub(crate) transitions: Transitions,
+    situations: Situations,
+    planner: Planner,
+    canonicalizer: Canonicalizer,
+    permuter: Permuter,
+    fault_eraser: FaultEraser,
+    seen_steps: SeenSteps,
 }
 
 impl World {
     pub(crate) fn new(setup: Setup) -> Self {
-        assert!(
-            setup.processes.len() <= MOST_PROCESSES,
-            "a world has at most {MOST_PROCESSES} controller processes, not {}",
-            setup.processes.len()
-        );
-        let (processes, faults, clock_limit) =
-            (setup.processes.len(), setup.faults.clone(), setup.clock_limit);
-        let workers = setup.workers;
-        let has_faults = setup.faults.duplicates || setup.faults.most != Budget::default();
-        let (peers, renumbers) = (1 + setup.services.len(), setup.renumbers());
-        let script_lengths = setup.scripts.iter().map(Vec::len).collect();
-        let mut parts = Parts::new(setup);
-        let initial = parts.initial();
+        World::of(Shared::new(setup))
+    }
+
+    /// Another worker.
+    fn of(shared: Shared) -> Self {
         World {
-            processes,
-            faults,
-            clock_limit,
-            workers,
-            peers,
-            script_lengths,
-            deferred: None,
-            renumbers,
-            has_faults,
-            permutations: parts.permutations.all.as_slice().into(),
-            initial,
-            parts: Arc::new(Mutex::new(parts)),
-            plans: Arc::new(Mutex::new(plan::SharedPlans::new())),
-            memory: Memory::default(),
+            transitions: Transitions::new(PartsCache::new(shared.parts.clone()), shared.facts.clone()),
+            situations: Situations::new(shared.situations.clone(), shared.facts.processes),
+            planner: Planner::new(shared.plans.clone(), shared.parts.clone()),
+            canonicalizer: Canonicalizer::new(shared.parts.clone(), shared.facts.processes),
+            permuter: Permuter::new(
+                shared.parts.clone(),
+                shared.permutations.clone(),
+                shared.facts.processes,
+            ),
+            fault_eraser: FaultEraser::default(),
+            seen_steps: SeenSteps::default(),
+            shared,
         }
     }
 
@@ -131,78 +80,78 @@ impl World {
         World::new(self.parts().setup.clone())
     }
 
-    /// What all workers share.
+    /// The parts that all workers share.
     pub(crate) fn parts(&self) -> MutexGuard<'_, Parts> {
-        lock(&self.parts)
-    }
-
-    /// The name of a process: that of its controller, numbered if there are several of it.
-    pub(crate) fn process_name(&self, process: usize) -> String {
-        match self.controller_of(process) {
-            (name, 0) => name,
-            (name, number) => format!("{name}#{}", number + 1),
-        }
-    }
-
-    /// The controller of a process, and which of its processes it is, from 0.
-    fn controller_of(&self, process: usize) -> (String, usize) {
-        let processes = &self.parts().setup.processes;
-        let name = processes[process].name();
-        let alike = processes[..process].iter().filter(|earlier| earlier.name() == name).count();
-        (name.to_owned(), alike)
+        self.shared.parts.lock()
     }
 
     /// How many controller processes there are.
     pub(crate) fn controllers(&self) -> usize {
-        self.processes
-    }
-
-    pub(crate) fn faults(&self) -> &crate::fault::Faults {
-        &self.faults
-    }
-
-    /// How many peers a controller has: the API server and the services.
-    pub(crate) fn peers(&self) -> usize {
-        self.peers
+        self.shared.facts.processes
     }
 
     pub(crate) fn initial(&self) -> State {
-        self.initial
+        self.shared.initial
     }
 
-    /// How many events each client's script has.
-    pub(crate) fn script_lengths(&self) -> Arc<[usize]> {
-        self.script_lengths.clone()
+    /// Bytes that parts and plans take, about.
+    pub(crate) fn bytes(&self) -> usize {
+        let situations = self.shared.situations.lock().bytes();
+        self.parts().bytes() + self.shared.plans.lock().bytes() + situations
+    }
+
+    /// How many words a state takes when it is stored.
+    pub(crate) fn width(&self) -> usize {
+        self.situations.width()
+    }
+
+    /// Writes the numbers that stand for a state.
+    pub(crate) fn encode(&mut self, state: &State, words: &mut [u32]) {
+        self.situations.encode(state, words);
+    }
+
+    /// The state that some numbers stand for.
+    pub(crate) fn decode(&mut self, words: &[u32]) -> State {
+        self.situations.decode(words)
     }
 
     /// The number of permutations of names and processes.
     pub(crate) fn permutations(&self) -> usize {
-        self.permutations.len()
+        self.shared.permutations.len()
+    }
+
+    /// The state with names and processes permuted.
+    pub(crate) fn permute(&mut self, state: &State, permutation: usize) -> State {
+        self.permuter.permute(state, permutation)
+    }
+
+    /// The same step with names and processes permuted.
+    pub(crate) fn permute_step(&mut self, step: &SeenStep, permutation: usize) -> SeenStep {
+        step.permute(&mut self.permuter, permutation)
+    }
+
+    /// Takes the faults out of stored words; see [`Model::take_faults`](crate::engine::Model::take_faults).
+    #[inline]
+    pub(crate) fn take_faults(&mut self, words: &mut [u32]) -> Option<u64> {
+        if !self.shared.facts.has_faults {
+            return None;
+        }
+        Some(self.fault_eraser.take(words, &mut self.transitions.cache, &mut self.situations))
+    }
+
+    /// Puts back what [`World::take_faults`] has taken.
+    pub(crate) fn put_faults(&mut self, words: &mut [u32], faults: u64) {
+        fault_eraser::put(words, faults, &mut self.situations);
+    }
+
+    /// Whether all faults that can strike with the one can with the other.
+    pub(crate) fn includes_faults(&mut self, more: u64, less: u64) -> bool {
+        fault_eraser::includes(more, less, &mut self.transitions.cache)
     }
 }
 
 impl Clone for World {
     fn clone(&self) -> Self {
-        World {
-            parts: self.parts.clone(),
-            plans: self.plans.clone(),
-            processes: self.processes,
-            memory: Memory::default(),
-            faults: self.faults.clone(),
-            clock_limit: self.clock_limit,
-            workers: self.workers,
-            peers: self.peers,
-            script_lengths: self.script_lengths.clone(),
-            deferred: None,
-            renumbers: self.renumbers,
-            has_faults: self.has_faults,
-            initial: self.initial,
-            permutations: self.permutations.clone(),
-        }
+        World::of(self.shared.clone())
     }
-}
-
-fn lock(parts: &Mutex<Parts>) -> MutexGuard<'_, Parts> {
-    // A worker that panicked has left nothing half done here: every part is added in one step.
-    parts.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,9 +3,7 @@
 use windlass::Bug;
 
 use crate::action::SlotIndex;
-use crate::ids::{
-    AnswerId, BacklogId, ChangeListId, ClusterId, HostId, JobId, JobSetId, MessageId, NodeId, ViolationId,
-};
+use crate::ids::{AnswerId, BacklogId, ChangeListId, HostId, JobId, JobSetId, NodeId, ViolationId};
 
 /// A change of a controller's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -59,25 +57,6 @@ pub(crate) struct Ending {
     pub(crate) done: bool,
 }
 
-/// A change of the network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum NetworkOp {
-    /// A message stays behind.
-    AddLate(MessageId),
-    /// A message that stayed behind arrives, by its index.
-    TakeLate(usize),
-    /// A message may arrive again.
-    AddCopy(MessageId),
-    /// A message may arrive again while its sender waits.
-    AddAwaitedCopy(MessageId),
-    /// It has.
-    UseCopy(MessageId),
-    /// Its sender waits no more.
-    Abandon(MessageId),
-    /// Messages that can do nothing any more in this cluster are dropped.
-    DropDead(ClusterId),
-}
-
 /// A step that must never happen.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum StepViolation {
@@ -85,4 +64,18 @@ pub(crate) enum StepViolation {
     Code(Bug),
     /// A write hit another object than the one that was decided on.
     AnotherObject { controller: String, request: String },
+}
+
+/// The violation in words.
+impl std::fmt::Display for StepViolation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            StepViolation::Code(bug) => bug.fmt(f),
+            StepViolation::AnotherObject { controller, request } => write!(
+                f,
+                "controller `{controller}` changes another object than the one it decided on: its `{request}` hits one of the \
+                 same name with another uid. Give the uid, or the resource version, that was read along"
+            ),
+        }
+    }
 }

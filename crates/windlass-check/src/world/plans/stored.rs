@@ -10,39 +10,42 @@ const NETWORK: usize = 0;
 const SITUATIONS: usize = 1;
 
 /// How many words a state takes.
-pub(super) fn width(processes: usize) -> usize {
+pub(in crate::world) fn width(processes: usize) -> usize {
     SITUATIONS + processes
 }
 
 #[inline]
-pub(super) fn network(words: &[u32]) -> NetworkId {
+pub(in crate::world) fn network(words: &[u32]) -> NetworkId {
     NetworkId::from_word(words[NETWORK])
 }
 
 #[inline]
-pub(super) fn set_network(words: &mut [u32], network: NetworkId) {
+pub(in crate::world) fn set_network(words: &mut [u32], network: NetworkId) {
     words[NETWORK] = network.word();
 }
 
 #[inline]
-pub(super) fn situation(words: &[u32], process: usize) -> SituationId {
+pub(in crate::world) fn situation(words: &[u32], process: usize) -> SituationId {
     SituationId::from_word(words[SITUATIONS + process])
 }
 
 #[inline]
-pub(super) fn set_situation(words: &mut [u32], process: usize, situation: SituationId) {
+pub(in crate::world) fn set_situation(words: &mut [u32], process: usize, situation: SituationId) {
     words[SITUATIONS + process] = situation.word();
 }
 
 /// The situations of all processes, in their order.
 #[inline]
-pub(super) fn situations(words: &[u32]) -> impl Iterator<Item = SituationId> {
+pub(in crate::world) fn situations(words: &[u32]) -> impl Iterator<Item = SituationId> {
     words[SITUATIONS..].iter().map(|word| SituationId::from_word(*word))
 }
 
 /// Replaces the situation of each process by another.
 #[inline]
-pub(super) fn map_situations(words: &mut [u32], mut map: impl FnMut(usize, SituationId) -> SituationId) {
+pub(in crate::world) fn map_situations(
+    words: &mut [u32],
+    mut map: impl FnMut(usize, SituationId) -> SituationId,
+) {
     for (process, word) in words[SITUATIONS..].iter_mut().enumerate() {
         *word = map(process, SituationId::from_word(*word)).word();
     }

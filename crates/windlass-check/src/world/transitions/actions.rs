@@ -1,74 +1,20 @@
 //! What can happen in a state.
 
-use windlass::Shortcut;
-
-use super::{MenuSlot, State, World};
+use super::{Condition, Transitions};
 use crate::action::{Action, Oddity, SlotIndex};
-use crate::host::network::Network;
-use crate::ids::MessageId;
+use crate::world::parts::MenuSlot;
+use crate::world::state::State;
 
 /// How many values are tried for each random draw: two are enough to differ.
 const DRAWS: u8 = 2;
 
-/// What must be so on the network for an action of a controller to be possible.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Condition {
-    /// Nothing.
-    Free,
-    /// This message may arrive once more.
-    Copied(MessageId),
-    /// Nothing; and if this message cannot arrive once more, the action is ample.
-    AmpleUnlessCopied(MessageId),
-}
-
-/// A condition in one word: which it is, below the number of the message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PackedCondition(u32);
-
-impl PackedCondition {
-    pub(crate) const FREE: PackedCondition = PackedCondition(0);
-
-    pub(crate) fn unpack(self) -> Condition {
-        let message = MessageId::from_word(self.0 >> 2);
-        match self.0 & 3 {
-            0 => Condition::Free,
-            1 => Condition::Copied(message),
-            _ => Condition::AmpleUnlessCopied(message),
-        }
-    }
-}
-
-impl Condition {
-    pub(crate) fn pack(self) -> PackedCondition {
-        let (which, message) = match self {
-            Condition::Free => (0, MessageId::FIRST),
-            Condition::Copied(message) => (1, message),
-            Condition::AmpleUnlessCopied(message) => (2, message),
-        };
-        assert!(message.word() < 1 << 30, "fewer than 2^30 distinct messages fit in memory");
-        PackedCondition(message.word() << 2 | which)
-    }
-
-    pub(crate) fn holds(self, network: &Network) -> bool {
-        match self {
-            Condition::Free | Condition::AmpleUnlessCopied(_) => true,
-            Condition::Copied(message) => network.copies.contains(&message),
-        }
-    }
-
-    /// Whether an action of this condition is an ample set by itself, for partial-order reduction.
-    pub(crate) fn is_ample(self, network: &Network) -> bool {
-        matches!(self, Condition::AmpleUnlessCopied(message) if !network.copies.contains(&message))
-    }
-}
-
-impl World {
+impl Transitions {
     /// Everything that can happen next, in a fixed order.
     pub(crate) fn actions(&mut self, state: &State, actions: &mut Vec<Action>) {
         let mut possible = Vec::new();
         for process in 0..self.controllers() {
             self.host_actions(state, process, &mut possible);
-            let network = self.network(state.network);
+            let network = self.cache.network(state.network);
             let now = possible.drain(..).filter(|(_, condition)| condition.holds(network));
             actions.extend(now.map(|(action, _)| action));
         }
@@ -77,7 +23,7 @@ impl World {
 
     /// What clients, the network and the cluster's own controllers can do.
     pub(crate) fn common_actions(&mut self, state: &State, actions: &mut Vec<Action>) {
-        for script in 0..self.script_lengths.len() {
+        for script in 0..self.facts.script_lengths.len() {
             if self.goes_on(state, script) {
                 actions.push(Action::Client { script: script as u8 });
             }
@@ -86,8 +32,31 @@ impl World {
         if self.faults().duplicates {
             self.duplicate_actions(state, actions);
         }
-        let collections = self.collections(state.cluster).len();
+        let collections = self.cache.collections(state.cluster).len();
         actions.extend((0..collections as u16).map(|index| Action::Collect { index }));
+    }
+
+    /// Whether a client's script has an event left and does not wait for something that is not so.
+    fn goes_on(&mut self, state: &State, script: usize) -> bool {
+        let done = self.env(state).scripts[script];
+        if done >= self.facts.script_lengths[script] {
+            return false;
+        }
+        let key = (script, state.visible());
+        if let Some(known) = self.waits.get(&key) {
+            return *known;
+        }
+        let event = self.parts().setup.scripts[script][done].clone();
+        let seen = self.seen(state);
+        let goes_on = event.wait().is_none_or(|wait| wait.is_over(&seen.view()));
+        if let Some(wait) = event.wait()
+            && self.tries_other_numbers()
+            && wait.is_over(&seen.with_other_numbers().view()) != goes_on
+        {
+            self.note_dependence(&format!("what a script waits for, {wait},"));
+        }
+        self.waits.insert(key, goes_on);
+        goes_on
     }
 
     /// What a process can do, whatever is on the network, with what must be so there.
@@ -97,7 +66,7 @@ impl World {
         process: usize,
         possible: &mut Vec<(Action, Condition)>,
     ) {
-        let menu = self.menu(state.hosts[process]).clone();
+        let menu = self.cache.menu(state.hosts[process]).clone();
         let controller = process as u8;
         let watches = !self.is_cut(state, process, 0);
         let mut actions = Vec::new();
@@ -173,38 +142,13 @@ impl World {
         possible.push((Action::DeliverAgain { slot }, Condition::Copied(waiting.message)));
     }
 
-    /// Whether a delivery is answered from a view that is behind, and differently for it.
-    pub(crate) fn is_stale(&mut self, state: &State, process: usize, slot: &MenuSlot) -> bool {
-        let is_behind = !self.menu(state.hosts[process]).behind.is_empty();
-        if !is_behind || slot.peer != 0 || slot.shortcut == Shortcut::None {
-            return false;
-        }
-        let Some((_, seen)) = self.answer_of_caches(state, process, slot.ask) else { return false };
-        let real = self.effect(state.cluster, slot.ask);
-        match slot.shortcut {
-            Shortcut::SkipIfUnchanged => !seen.changed && seen.answer != real.answer,
-            _ => seen.answer != real.answer,
-        }
-    }
-
     fn late_actions(&mut self, state: &State, actions: &mut Vec<Action>) {
-        let late = self.network(state.network).late.clone();
+        let late = self.cache.network(state.network).late.clone();
         for (index, message) in late.iter().enumerate() {
             // Of equal messages it makes no difference which arrives first.
             if !late[..index].contains(message) && self.is_connected(state, *message) {
                 actions.push(Action::Late { index: index as u16 });
             }
         }
-    }
-
-    /// Whether a controller cannot reach a peer.
-    pub(crate) fn is_cut(&mut self, state: &State, process: usize, peer: usize) -> bool {
-        self.env(state).cuts.contains(&(process, peer))
-    }
-
-    /// Whether nothing holds up a message.
-    pub(crate) fn is_connected(&mut self, state: &State, message: MessageId) -> bool {
-        let facts = self.message(message);
-        !self.is_cut(state, facts.sender, facts.peer)
     }
 }

@@ -1,6 +1,6 @@
 //! Whether anything depends on the very numbers that versions, generations and uids have.
 //!
-//! States that differ in nothing but these numbers are taken for one (see `canonical`). That is right only if code
+//! States that differ in nothing but these numbers are taken for one (see [`canonical`](super)). That is right only if code
 //! treats the numbers as Kubernetes means them: compared for equality, and those of one object for order. Code that
 //! keeps a generation in an annotation, or hashes a uid into a name, distinguishes states that were taken for one.
 //!
@@ -15,7 +15,8 @@ use serde_json::Value;
 use windlass::{Answer, Ask};
 use windlass_model::{Body, Cluster, History, Key, Request, Types, object};
 
-use super::canonical::{key_of_object, visit_observed};
+use super::generations::visit_observed;
+use super::mentions::key_of_object;
 use crate::host::database::key_written;
 use crate::host::service::ServiceStates;
 

@@ -1,16 +1,20 @@
 //! What an action leads to.
 
-use windlass::{Ask, Shortcut};
+use windlass::Ask;
 
-use super::parts::NO_MARKS;
-use super::{EnvOp, HostOp, MenuSlot, NetworkOp, State, Step, World};
+use super::{Step, Transitions};
 use crate::action::{Action, SlotIndex};
-use crate::ids::{AnswerId, AskId, ClusterId, MessageId};
+use crate::host::environment::EnvOp;
+use crate::host::network::NetworkOp;
+use crate::ids::{AnswerId, AskId, MessageId};
+use crate::world::ops::HostOp;
+use crate::world::parts::NO_MARKS;
+use crate::world::state::State;
 
-impl World {
+impl Transitions {
     /// Performs an action.
     pub(crate) fn perform(&mut self, state: &State, action: Action) -> Step {
-        let mut step = Step { state: *state, answer: None, met: None, ending: None, violation: None };
+        let mut step = Step::from(state);
         match action {
             Action::Client { script } => self.client_event(&mut step, script.into()),
             Action::Notify { controller, job } => {
@@ -25,7 +29,7 @@ impl World {
             Action::Start { controller } => self.host_op(&mut step, controller.into(), HostOp::Start),
             Action::Deliver { slot, .. } => self.deliver_first(&mut step, slot),
             Action::DeliverAgain { slot } => {
-                let message = self.menu_slot(&step, slot).message;
+                let message = self.menu_slot(&step.state, slot).message;
                 self.use_copy(&mut step, message);
                 self.deliver(&mut step, slot);
             }
@@ -42,7 +46,7 @@ impl World {
             Action::Late { index } => self.deliver_late(&mut step, index.into()),
             Action::Duplicate { index } => self.duplicate(&mut step, index.into()),
             Action::Collect { index } => {
-                let ask = self.collections(state.cluster)[usize::from(index)].ask;
+                let ask = self.cache.collections(state.cluster)[usize::from(index)].ask;
                 self.meet_database(&mut step, ask);
             }
             Action::Crash { controller, position } => {
@@ -79,7 +83,7 @@ impl World {
     }
 
     fn deliver_first(&mut self, step: &mut Step, slot: SlotIndex) {
-        let waiting = *self.menu_slot(step, slot);
+        let waiting = *self.menu_slot(&step.state, slot);
         if self.deliver(step, slot) && waiting.effect {
             self.keep_awaited_copy(step, waiting.message);
         }
@@ -89,7 +93,7 @@ impl World {
     /// the same step: whether a controller waits for its answer or for the delivery of what it asks next
     /// makes no difference to anybody, and a crash in between loses nothing but the read.
     fn deliver(&mut self, step: &mut Step, slot: SlotIndex) -> bool {
-        let waiting = *self.menu_slot(step, slot);
+        let waiting = *self.menu_slot(&step.state, slot);
         if let Some((view, answer)) = self.cached_answer(&step.state, slot.process(), &waiting) {
             step.met = Some((view, waiting.ask));
             step.answer = Some(answer);
@@ -104,24 +108,8 @@ impl World {
         true
     }
 
-    /// What a driver answers from its view, and that view: reads that allow it, and writes that would change nothing
-    /// there.
-    pub(crate) fn cached_answer(
-        &mut self,
-        state: &State,
-        process: usize,
-        slot: &MenuSlot,
-    ) -> Option<(ClusterId, AnswerId)> {
-        // What was sent is on the network, whatever the cache says by now.
-        if slot.peer != 0 || slot.shortcut == Shortcut::None || slot.delivered {
-            return None;
-        }
-        let (view, seen) = self.answer_of_caches(state, process, slot.ask)?;
-        (slot.shortcut == Shortcut::Cache || !seen.changed).then_some((view, seen.answer))
-    }
-
     fn deliver_late(&mut self, step: &mut Step, index: usize) {
-        let message = self.network(step.state.network).late[index];
+        let message = self.cache.network(step.state.network).late[index];
         step.state.network = self.network_op(step.state.network, NetworkOp::TakeLate(index));
         self.execute(step, message);
         self.keep_copy(step, message);
@@ -129,20 +117,20 @@ impl World {
 
     /// A message takes effect: on the database, with the watches it concerns, or on a service.
     pub(crate) fn execute(&mut self, step: &mut Step, message: MessageId) {
-        let facts = self.message(message);
+        let facts = self.cache.message(message);
         if facts.peer > 0 {
             self.meet_service(step, facts.ask);
             return;
         }
         if facts.decided {
-            step.violation = step.violation.or(self.hits_another_object(&step.state, message));
+            step.violation = step.violation.or(self.cache.hits_another_object(step.state.cluster, message));
         }
         self.meet_database(step, facts.ask);
     }
 
     fn meet_service(&mut self, step: &mut Step, ask: AskId) {
         let services = self.env(&step.state).services;
-        let (services, answer) = self.call(services, ask);
+        let (services, answer) = self.cache.call(services, ask);
         self.env_op(step, EnvOp::Services(services));
         step.answer = Some(answer);
         step.met = Some((step.state.cluster, ask));
@@ -150,7 +138,7 @@ impl World {
 
     fn meet_database(&mut self, step: &mut Step, ask: AskId) {
         let before = step.state.cluster;
-        let effect = self.effect(before, ask);
+        let effect = self.cache.effect(before, ask);
         step.met = Some((before, ask));
         step.answer = Some(effect.answer);
         if !effect.changed {
@@ -160,7 +148,7 @@ impl World {
         if self.faults().can_lag() {
             self.commit(step, effect.changes);
         } else if effect.marks != NO_MARKS {
-            let marks = self.marks(effect.marks).clone();
+            let marks = self.cache.marks(effect.marks).clone();
             for (controller, jobs) in marks.iter().enumerate() {
                 self.host_op(step, controller, HostOp::Mark(*jobs));
             }
@@ -170,8 +158,8 @@ impl World {
 
     /// Messages that can never do anything again make no difference.
     pub(crate) fn drop_dead_messages(&mut self, step: &mut Step) {
-        let is_known = self.deferred.as_ref().is_none_or(|deferred| deferred.process.is_none());
-        let network = self.network(step.state.network);
+        let is_known = self.knows_network();
+        let network = self.cache.network(step.state.network);
         if !is_known || !network.late.is_empty() || !network.copies.is_empty() {
             let op = NetworkOp::DropDead(step.state.cluster);
             step.state.network = self.network_op(step.state.network, op);
