@@ -1,19 +1,20 @@
 //! Everything that can happen next in the world.
 
 use crate::ids::JobId;
+use crate::index::{KindIndex, PeerIndex, ProcessIndex, ScriptIndex};
 
 /// The slot of an ask: the controller process, its reconcile, and the ask in it, each counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct SlotIndex {
-    pub(crate) controller: u8,
+    pub(crate) controller: ProcessIndex,
     pub(crate) active: u8,
     pub(crate) slot: u8,
 }
 
 impl SlotIndex {
     /// The number of the controller process.
-    pub(crate) fn process(self) -> usize {
-        self.controller.into()
+    pub(crate) fn process(self) -> ProcessIndex {
+        self.controller
     }
 }
 
@@ -30,15 +31,15 @@ pub(crate) enum Oddity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Action {
     /// A client does the next event of a script.
-    Client { script: u8 },
+    Client { script: ScriptIndex },
     /// The watch notifies a controller that a parent, or something of it, changed.
-    Notify { controller: u8, job: JobId },
+    Notify { controller: ProcessIndex, job: JobId },
     /// The watch repeats a notification.
-    NotifyAgain { controller: u8, job: JobId },
+    NotifyAgain { controller: ProcessIndex, job: JobId },
     /// A timer puts a parent back into the queue.
-    Timer { controller: u8, job: JobId },
+    Timer { controller: ProcessIndex, job: JobId },
     /// A controller takes the next parent from its queue and starts a reconcile.
-    Start { controller: u8 },
+    Start { controller: ProcessIndex },
     /// An ask reaches the database or a service, and is answered.
     Deliver { slot: SlotIndex, oddity: Oddity },
     /// It reaches it again.
@@ -55,7 +56,7 @@ pub(crate) enum Action {
     Collect { index: u16 },
     /// A controller crashes and starts again. The position says with which view, among those that its watches may begin
     /// with.
-    Crash { controller: u8, position: u16 },
+    Crash { controller: ProcessIndex, position: u16 },
     /// A request is lost.
     LoseRequest { slot: SlotIndex },
     /// An answer is lost.
@@ -63,17 +64,17 @@ pub(crate) enum Action {
     /// A request is answered with a transient error.
     Error { slot: SlotIndex },
     /// A controller is cut off from the API server (peer 0) or from a service.
-    Cut { controller: u8, peer: u8 },
+    Cut { controller: ProcessIndex, peer: PeerIndex },
     /// They reach each other again.
-    Heal { controller: u8, peer: u8 },
+    Heal { controller: ProcessIndex, peer: PeerIndex },
     /// A controller gives up waiting for a peer that it is cut off from.
     Timeout { slot: SlotIndex },
     /// A controller's watch of a kind delivers one more change.
-    Advance { controller: u8, kind: u8 },
+    Advance { controller: ProcessIndex, kind: KindIndex },
     /// The watches break and start again with lists, at a position as after a crash.
-    Gap { controller: u8, position: u16 },
+    Gap { controller: ProcessIndex, position: u16 },
     /// A controller's clock jumps.
-    ClockJump { controller: u8, forward: bool },
+    ClockJump { controller: ProcessIndex, forward: bool },
 }
 
 /// The names of the kinds of actions, in the order of [`Action::kind`].
@@ -134,7 +135,7 @@ impl Action {
     }
 
     /// The process that it is about; `None` for what clients, network and the cluster's own controllers do.
-    pub(crate) fn process(self) -> Option<usize> {
+    pub(crate) fn process(self) -> Option<ProcessIndex> {
         match self {
             Action::Client { .. }
             | Action::Late { .. }
@@ -149,7 +150,7 @@ impl Action {
             | Action::Heal { controller, .. }
             | Action::Advance { controller, .. }
             | Action::Gap { controller, .. }
-            | Action::ClockJump { controller, .. } => Some(controller.into()),
+            | Action::ClockJump { controller, .. } => Some(controller),
             Action::Deliver { slot, .. }
             | Action::DeliverAgain { slot }
             | Action::Draw { slot, .. }

@@ -59,6 +59,7 @@ mod files;
 mod grouped;
 mod host;
 mod ids;
+mod index;
 mod intern;
 mod narrate;
 mod oracle;

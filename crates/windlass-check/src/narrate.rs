@@ -7,6 +7,7 @@ use windlass::Ask;
 
 use crate::action::{Action, KINDS, SlotIndex};
 use crate::ids::JobId;
+use crate::index::{KindIndex, PeerIndex, ProcessIndex, ScriptIndex};
 use crate::show;
 use crate::trace::TraceStep;
 use crate::world::{State, Step, Transitions};
@@ -46,7 +47,7 @@ const DATABASE: &str = "database";
 impl Story<'_> {
     /// Who does it, to whom, and what.
     fn words(&mut self) -> (String, Option<String>, String) {
-        let process = |number: u8| Some(usize::from(number));
+        let process = Some::<ProcessIndex>;
         let (who, whom, text) = match self.action {
             Action::Client { script } => match self.waited_for(script) {
                 Some(what) => (None, None, format!("has waited for {what}")),
@@ -118,11 +119,11 @@ impl Story<'_> {
             }
             Action::Cut { controller, peer } => {
                 let text = format!("is CUT OFF from {}", self.peer_name(peer));
-                (process(controller), Some(self.peer_lane(peer.into())), text)
+                (process(controller), Some(self.peer_lane(peer)), text)
             }
             Action::Heal { controller, peer } => {
                 let text = format!("reaches {} again", self.peer_name(peer));
-                (process(controller), Some(self.peer_lane(peer.into())), text)
+                (process(controller), Some(self.peer_lane(peer)), text)
             }
             Action::Timeout { slot } => {
                 (process(slot.controller), None, format!("gives up waiting for {}", self.ask_at(slot)))
@@ -144,15 +145,20 @@ impl Story<'_> {
     }
 
     /// `notifies two-configmaps: default/a changed`
-    fn notification(&mut self, controller: u8, again: &str, job: JobId) -> (String, Option<String>, String) {
-        let process = self.transitions.process_name(controller.into());
+    fn notification(
+        &mut self,
+        controller: ProcessIndex,
+        again: &str,
+        job: JobId,
+    ) -> (String, Option<String>, String) {
+        let process = self.transitions.process_name(controller);
         let text = format!("notifies {process}{again}: {} changed", self.target(job));
         ("watch".to_owned(), Some(process), text)
     }
 
     /// `of two-configmaps BREAKS, and begins again with a list`
-    fn watch(&mut self, controller: u8, text: String) -> (String, Option<String>, String) {
-        let process = self.transitions.process_name(controller.into());
+    fn watch(&mut self, controller: ProcessIndex, text: String) -> (String, Option<String>, String) {
+        let process = self.transitions.process_name(controller);
         ("watch".to_owned(), Some(process.clone()), format!("of {process} {text}"))
     }
 
@@ -162,19 +168,15 @@ impl Story<'_> {
         let what = match self.action {
             Action::Client { script } => {
                 let what = self.waited_for(script).map(|what| format!("wait for {what}"));
-                format!("{}: {}", script + 1, what.unwrap_or_else(|| self.message()))
+                format!("{}: {}", script.index() + 1, what.unwrap_or_else(|| self.message()))
             }
             Action::Notify { controller, job }
             | Action::NotifyAgain { controller, job }
             | Action::Timer { controller, job } => {
-                format!("{}: {}", self.transitions.process_name(controller.into()), self.target(job))
+                format!("{}: {}", self.transitions.process_name(controller), self.target(job))
             }
             Action::Start { controller } => {
-                format!(
-                    "{}: {}",
-                    self.transitions.process_name(controller.into()),
-                    self.next_in_queue(controller)
-                )
+                format!("{}: {}", self.transitions.process_name(controller), self.next_in_queue(controller))
             }
             Action::Deliver { slot, .. }
             | Action::DeliverAgain { slot }
@@ -188,19 +190,19 @@ impl Story<'_> {
             Action::Collect { .. } => format!("{}: {}", self.collector(), self.message()),
             Action::Crash { controller, position } | Action::Gap { controller, position } => {
                 let view = self.view(controller, position);
-                format!("{}{view}", self.transitions.process_name(controller.into()))
+                format!("{}{view}", self.transitions.process_name(controller))
             }
             Action::Cut { controller, peer } | Action::Heal { controller, peer } => {
-                format!("{} and {}", self.transitions.process_name(controller.into()), self.peer_name(peer))
+                format!("{} and {}", self.transitions.process_name(controller), self.peer_name(peer))
             }
             Action::Advance { controller, kind } => {
-                let name = self.transitions.process_name(controller.into());
+                let name = self.transitions.process_name(controller);
                 format!("{name}: {}", self.transitions.parts().views.kind_name(kind))
             }
             Action::ClockJump { controller, forward } => {
                 format!(
                     "{} {}",
-                    self.transitions.process_name(controller.into()),
+                    self.transitions.process_name(controller),
                     if forward { "forward" } else { "back" }
                 )
             }
@@ -220,8 +222,8 @@ impl Story<'_> {
     }
 
     /// Which watches of a process begin with an old view, and how old: ` with configmaps 1 write behind`.
-    fn view(&mut self, controller: u8, position: u16) -> String {
-        let unseen = self.transitions.positions(self.before, controller.into())[usize::from(position)];
+    fn view(&mut self, controller: ProcessIndex, position: u16) -> String {
+        let unseen = self.transitions.positions(self.before, controller)[usize::from(position)];
         let parts = self.transitions.parts();
         let backlog = parts.views.backlogs.get(unseen);
         let behind: Vec<String> = backlog
@@ -236,8 +238,8 @@ impl Story<'_> {
     }
 
     /// The next change that a watch delivers.
-    fn undelivered(&mut self, controller: u8, kind: u8) -> String {
-        let unseen = self.transitions.cache.menu(self.before.hosts[usize::from(controller)]).unseen;
+    fn undelivered(&mut self, controller: ProcessIndex, kind: KindIndex) -> String {
+        let unseen = self.transitions.cache.menu(self.before.host(controller)).unseen;
         let parts = self.transitions.parts();
         match parts.views.backlogs.get(unseen).of(kind).first() {
             Some(change) => show::change(parts.views.changes.get(*change)),
@@ -260,7 +262,7 @@ impl Story<'_> {
     /// The parent and the state of the reconcile that asks.
     fn reconcile_at(&self, slot: SlotIndex) -> (String, String) {
         let parts = self.transitions.parts();
-        let host = parts.hosts.get(self.before.hosts[slot.process()]);
+        let host = parts.hosts.get(self.before.host(slot.process()));
         let active = &host.active[usize::from(slot.active)];
         (parts.jobs.get(active.job).target.to_string(), parts.steps.node(active.node).state.to_owned())
     }
@@ -274,16 +276,16 @@ impl Story<'_> {
         self.transitions.parts().jobs.get(job).target.to_string()
     }
 
-    fn next_in_queue(&self, controller: u8) -> String {
+    fn next_in_queue(&self, controller: ProcessIndex) -> String {
         let parts = self.transitions.parts();
-        let host = parts.hosts.get(self.before.hosts[usize::from(controller)]);
+        let host = parts.hosts.get(self.before.host(controller));
         let index = host.first_to_start(parts.setup.workers);
         index.map_or(String::new(), |index| parts.jobs.get(host.queue[index]).target.to_string())
     }
 
-    fn under_way(&self, controller: u8) -> String {
+    fn under_way(&self, controller: ProcessIndex) -> String {
         let parts = self.transitions.parts();
-        let host = parts.hosts.get(self.before.hosts[usize::from(controller)]);
+        let host = parts.hosts.get(self.before.host(controller));
         let doing: Vec<String> = host
             .active
             .iter()
@@ -296,11 +298,10 @@ impl Story<'_> {
     }
 
     /// What the next event of a script waits for, if it does.
-    fn waited_for(&mut self, script: u8) -> Option<String> {
-        let script = usize::from(script);
-        let done = self.transitions.env(self.before).scripts[script];
+    fn waited_for(&mut self, script: ScriptIndex) -> Option<String> {
+        let done = self.transitions.env(self.before).scripts[script.index()];
         let parts = self.transitions.parts();
-        parts.setup.scripts[script][done].wait().map(ToString::to_string)
+        parts.setup.scripts[script.index()][done].wait().map(ToString::to_string)
     }
 
     fn collector(&mut self) -> String {
@@ -335,7 +336,7 @@ impl Story<'_> {
         }
     }
 
-    fn peer_name(&self, peer: u8) -> String {
-        self.service_name(peer.into()).unwrap_or_else(|| "the API server".to_owned())
+    fn peer_name(&self, peer: PeerIndex) -> String {
+        self.service_name(peer).unwrap_or_else(|| "the API server".to_owned())
     }
 }

@@ -9,13 +9,14 @@ use windlass::{Answer, Ask, Bug, Controller, ObjectRef, Reconciled, Step};
 use windlass_model::{Body, Key, Request, Response, Types, object};
 
 use crate::ids::{AnswerId, AskId, NodeId};
+use crate::index::ProcessIndex;
 use crate::intern::Interner;
 use crate::world::canonical::other_numbers::{other_answer, other_ask};
 
 /// One reconcile to be done: which controller, which parent, and whether a missing parent may be made.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Job {
-    pub(crate) controller: usize,
+    pub(crate) controller: ProcessIndex,
     pub(crate) target: ObjectRef,
     pub(crate) create_missing: bool,
 }
@@ -89,7 +90,7 @@ impl Steps {
     }
 
     /// How the reconciles of a controller, by its number, can end.
-    pub(crate) fn ends_of(&self, controller: usize) -> impl Iterator<Item = &Reconciled> {
+    pub(crate) fn ends_of(&self, controller: ProcessIndex) -> impl Iterator<Item = &Reconciled> {
         let nodes = self.nodes.iter().filter(move |node| node.job.controller == controller);
         nodes.filter_map(|node| match &node.next {
             NodeNext::End(ended) => Some(&**ended),
@@ -176,7 +177,7 @@ impl Steps {
     ) -> Result<(), Bug> {
         for ask in asked {
             if let Ask::Api { request, .. } = &**asks.get(*ask) {
-                self.controllers[job.controller].check_permitted(state, request)?;
+                self.controllers[job.controller.index()].check_permitted(state, request)?;
             }
         }
         Ok(())
@@ -190,7 +191,8 @@ impl Steps {
         answers: &Interner<Answer>,
     ) -> (&'static str, NodeNext) {
         self.executions += 1;
-        let mut coroutine = self.controllers[job.controller].reconcile(&job.target, job.create_missing);
+        let mut coroutine =
+            self.controllers[job.controller.index()].reconcile(&job.target, job.create_missing);
         let mut given: Vec<Answer> = Vec::new();
         for (node, answered) in self.path_to(before) {
             let step = coroutine.resume(std::mem::take(&mut given));
@@ -218,7 +220,8 @@ impl Steps {
         answers: &Interner<Answer>,
     ) -> Option<String> {
         let types = self.renumbered.as_ref().filter(|_| self.depends_on_numbers.is_none())?;
-        let mut coroutine = self.controllers[job.controller].reconcile(&job.target, job.create_missing);
+        let mut coroutine =
+            self.controllers[job.controller.index()].reconcile(&job.target, job.create_missing);
         let mut given: Vec<Answer> = Vec::new();
         for (_, answered) in self.path_to(before) {
             coroutine.resume(std::mem::take(&mut given));
@@ -238,7 +241,7 @@ impl Steps {
             _ => false,
         };
         (!same).then(|| {
-            let (controller, state) = (self.controllers[job.controller].name(), coroutine.state());
+            let (controller, state) = (self.controllers[job.controller.index()].name(), coroutine.state());
             let next = shown_briefly(next, asks);
             format!(
                 "controller `{controller}`, state `{state}`: `{next}` depends on the number of a resource version, a \
@@ -283,7 +286,7 @@ impl Steps {
     }
 
     fn not_deterministic(&self, job: &Job, state: &str, before: String, after: String) -> Bug {
-        let controller = self.controllers[job.controller].name().to_owned();
+        let controller = self.controllers[job.controller.index()].name().to_owned();
         Bug::NotDeterministic { controller, state: state.to_owned(), before, after }
     }
 }

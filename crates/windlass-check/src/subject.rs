@@ -11,6 +11,7 @@ use windlass::{Ask, Bug, ReconcileResult, Shortcut};
 use crate::action::{Action, KINDS};
 use crate::engine::{Expansion, Model, Next, Property, PropertyKind};
 use crate::ids::{AskId, ClusterId, JobId, NodeId, ServicesId, ViolationId};
+use crate::index::{PermutationIndex, ProcessIndex, ScriptIndex};
 use crate::narrate;
 use crate::oracle::{self, Oracle, Settled};
 use crate::rules::{Rules, StateRule, StepRule};
@@ -30,7 +31,7 @@ pub(crate) struct Subject {
     /// The first set of objects in which a fair run ended up, and all others.
     ends: Arc<Mutex<Vec<Arc<Settled>>>>,
     /// Where clients' scripts waited for ever: which script, and which of its events.
-    stuck: Arc<Mutex<BTreeSet<(usize, usize)>>>,
+    stuck: Arc<Mutex<BTreeSet<(ScriptIndex, usize)>>>,
     /// Properties that panicked, with what the panic said.
     panics: Arc<Mutex<BTreeMap<String, String>>>,
     /// The bugs in controllers' code that showed, in this run and in those for traces.
@@ -96,13 +97,13 @@ impl Subject {
     pub(crate) fn unfinished_scripts(&self) -> Vec<String> {
         let stuck = self.stuck.lock().unwrap_or_else(PoisonError::into_inner);
         let parts = self.world.parts();
-        let reached = |script: usize| {
-            parts.environments.all().map(|environment| environment.scripts[script]).max().unwrap_or(0)
+        let reached = |script: ScriptIndex| {
+            parts.environments.all().map(|environment| environment.scripts[script.index()]).max().unwrap_or(0)
         };
-        let in_words = |(script, event): &(usize, usize)| {
-            let what = parts.setup.scripts[*script][*event].wait()?;
+        let in_words = |(script, event): &(ScriptIndex, usize)| {
+            let what = parts.setup.scripts[script.index()][*event].wait()?;
             let how = if reached(*script) > *event { "may wait" } else { "waits" };
-            Some(format!("client script {} {how} for ever for {what}", script + 1))
+            Some(format!("client script {} {how} for ever for {what}", script.index() + 1))
         };
         stuck.iter().filter_map(in_words).collect()
     }
@@ -111,8 +112,11 @@ impl Subject {
     fn note_stuck(&mut self, state: &State) {
         let done = self.world.transitions.env(state).scripts.clone();
         let lengths = self.world.transitions.facts.script_lengths.clone();
-        let left = (0..).zip(done).zip(lengths.iter()).filter(|((_, done), length)| done < *length);
-        let left: Vec<(usize, usize)> = left.map(|(event, _)| event).collect();
+        let left = ScriptIndex::all(done.len())
+            .zip(done)
+            .zip(lengths.iter())
+            .filter(|((_, done), length)| done < *length);
+        let left: Vec<(ScriptIndex, usize)> = left.map(|(event, _)| event).collect();
         if !left.is_empty() {
             self.stuck.lock().unwrap_or_else(PoisonError::into_inner).extend(left);
         }
@@ -174,7 +178,7 @@ impl Subject {
     /// The same, for all steps that are like this one too.
     fn broken_by_any_like(&mut self, step: &SeenStep) -> Option<usize> {
         self.broken_by(step).or_else(|| {
-            (0..self.world.permutations()).find_map(|permutation| {
+            PermutationIndex::all(self.world.permutations()).find_map(|permutation| {
                 let permuted = self.world.permute_step(step, permutation);
                 self.broken_by(&permuted)
             })
@@ -475,7 +479,8 @@ impl Model for Subject {
 
     fn actor(&self, action: &Move) -> usize {
         // Each process is somebody; so is each kind of what else happens.
-        action.action.process().unwrap_or_else(|| self.world.controllers() + action.action.kind())
+        let process = action.action.process().map(ProcessIndex::index);
+        process.unwrap_or_else(|| self.world.controllers() + action.action.kind())
     }
 
     fn ample_action(&mut self, state: &State, actions: &[Move]) -> Option<usize> {
@@ -487,13 +492,14 @@ impl Model for Subject {
     }
 
     fn permute(&mut self, state: &State, symmetry: usize) -> State {
-        self.world.permute(state, symmetry)
+        self.world.permute(state, PermutationIndex::new(symmetry))
     }
 
     fn representative(&mut self, state: &State) -> State {
         // The network last: states that differ in what may come again are permuted alike.
         let rank = |state: &State| (state.cluster, state.environment, state.hosts, state.network);
-        let permuted = (0..self.world.permutations()).map(|symmetry| self.world.permute(state, symmetry));
+        let permuted = PermutationIndex::all(self.world.permutations())
+            .map(|symmetry| self.world.permute(state, symmetry));
         permuted.fold(*state, |least, other| std::cmp::min_by_key(least, other, rank))
     }
 

@@ -2,6 +2,7 @@
 
 use windlass::ReconcileResult;
 
+use crate::index::ProcessIndex;
 use crate::show;
 use crate::world::Parts;
 
@@ -9,7 +10,7 @@ use crate::world::Parts;
 pub(crate) fn never_succeeds(parts: &Parts) -> Option<String> {
     let mut processes = parts.setup.processes.iter().enumerate();
     processes.find_map(|(number, controller)| {
-        let mut ends = parts.steps.ends_of(number).peekable();
+        let mut ends = parts.steps.ends_of(ProcessIndex::new(number)).peekable();
         let reason = match &ends.peek()?.result {
             ReconcileResult::Failed { reason, message } | ReconcileResult::Terminal { reason, message } => {
                 format!("{reason}: {message}")
@@ -38,7 +39,7 @@ fn waits_only(parts: &Parts) -> impl Iterator<Item = String> {
     let processes = parts.setup.processes.iter().enumerate();
     processes.filter_map(|(number, controller)| {
         let mut reasons: Vec<&str> = Vec::new();
-        for ended in parts.steps.ends_of(number) {
+        for ended in parts.steps.ends_of(ProcessIndex::new(number)) {
             match &ended.result {
                 ReconcileResult::Done { .. } => return None,
                 ReconcileResult::Requeue { reason, .. } => reasons.push(reason),
@@ -61,7 +62,7 @@ fn waits_only(parts: &Parts) -> impl Iterator<Item = String> {
 fn refused_events(parts: &Parts) -> impl Iterator<Item = String> {
     let refused = parts.refused_events.iter().filter_map(|(event, refusal)| Some((event, refusal.as_ref()?)));
     refused.map(|((script, event), refusal)| {
-        let ask = parts.setup.scripts[*script][*event].ask().map(show::ask).unwrap_or_default();
-        format!("event {} of script {}, `{ask}`, never succeeds: {refusal}", event + 1, script + 1)
+        let ask = parts.setup.scripts[script.index()][*event].ask().map(show::ask).unwrap_or_default();
+        format!("event {} of script {}, `{ask}`, never succeeds: {refusal}", event + 1, script.index() + 1)
     })
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::Faults;
 use crate::action::Action;
+use crate::index::ProcessIndex;
 use crate::world::{HostOp, State, Step, Transitions};
 
 impl Faults {
@@ -17,15 +18,18 @@ impl Faults {
 }
 
 impl Transitions {
-    pub(crate) fn clock_actions(&mut self, state: &State, controller: usize, actions: &mut Vec<Action>) {
+    pub(crate) fn clock_actions(
+        &mut self,
+        state: &State,
+        controller: ProcessIndex,
+        actions: &mut Vec<Action>,
+    ) {
         if self.env(state).left.clock_jumps > 0 {
-            actions.extend(
-                [true, false].map(|forward| Action::ClockJump { controller: controller as u8, forward }),
-            );
+            actions.extend([true, false].map(|forward| Action::ClockJump { controller, forward }));
         }
     }
 
-    pub(crate) fn jump(&mut self, step: &mut Step, controller: usize, forward: bool) {
+    pub(crate) fn jump(&mut self, step: &mut Step, controller: ProcessIndex, forward: bool) {
         self.spend(step, |left| left.clock_jumps -= 1);
         self.host_op(step, controller, HostOp::ClockJump { forward });
     }

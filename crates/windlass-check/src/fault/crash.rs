@@ -6,6 +6,7 @@ use super::Faults;
 use crate::action::Action;
 use crate::host::environment::EnvOp;
 use crate::host::network::NetworkOp;
+use crate::index::{API_SERVER, ProcessIndex};
 use crate::world::{HostOp, State, Step, Transitions};
 
 impl Faults {
@@ -20,25 +21,30 @@ impl Faults {
 }
 
 impl Transitions {
-    pub(crate) fn crash_actions(&mut self, state: &State, controller: usize, actions: &mut Vec<Action>) {
+    pub(crate) fn crash_actions(
+        &mut self,
+        state: &State,
+        controller: ProcessIndex,
+        actions: &mut Vec<Action>,
+    ) {
         if self.env(state).left.crashes > 0 {
             // It may come up with an API server replica that is behind the one it knew: time goes back.
             let positions = 0..self.positions(state, controller).len() as u16;
-            let crash = |position| Action::Crash { controller: controller as u8, position };
+            let crash = |position| Action::Crash { controller, position };
             actions.extend(positions.map(crash));
         }
     }
 
-    pub(crate) fn crash(&mut self, step: &mut Step, controller: usize, position: usize) {
+    pub(crate) fn crash(&mut self, step: &mut Step, controller: ProcessIndex, position: usize) {
         let unseen = self.positions(&step.state, controller)[position];
         self.spend(step, |left| left.crashes -= 1);
         self.forget_old_views(step);
-        if self.is_cut(&step.state, controller, 0) {
+        if self.is_cut(&step.state, controller, API_SERVER) {
             // A process that has just started lists before it does anything, so it sees nothing of what is left of the
             // partition: until it has listed it does nothing, cut off or not.
-            self.env_op(step, EnvOp::Heal { controller, peer: 0 });
+            self.env_op(step, EnvOp::Heal { controller, peer: API_SERVER });
         }
-        let host = step.state.hosts[controller];
+        let host = step.state.host(controller);
         let menu = self.cache.menu(host).clone();
         for slot in menu.slots.iter().filter(|slot| slot.effect && !slot.delivered) {
             // What the cache shows to be so already was never sent.

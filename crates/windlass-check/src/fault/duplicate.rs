@@ -56,7 +56,7 @@ impl Transitions {
         if !self.faults().duplicates {
             return;
         }
-        let menu = self.cache.menu(step.state.hosts[slot.process()]);
+        let menu = self.cache.menu(step.state.host(slot.process()));
         let Some(message) =
             menu.slot(slot).filter(|waiting| waiting.delivered).map(|waiting| waiting.message)
         else {

@@ -4,6 +4,7 @@ use super::Faults;
 use crate::action::{Action, SlotIndex};
 use crate::host::environment::EnvOp;
 use crate::host::network::NetworkOp;
+use crate::index::{PeerIndex, ProcessIndex};
 use crate::world::{State, Step, Transitions};
 
 impl Faults {
@@ -20,32 +21,37 @@ impl Faults {
 }
 
 impl Transitions {
-    pub(crate) fn partition_actions(&mut self, state: &State, controller: usize, actions: &mut Vec<Action>) {
+    pub(crate) fn partition_actions(
+        &mut self,
+        state: &State,
+        controller: ProcessIndex,
+        actions: &mut Vec<Action>,
+    ) {
         let peers = self.facts.peers;
         let env = self.env(state);
         let may_cut = env.left.partitions > 0;
-        for peer in 0..peers {
+        for peer in PeerIndex::all(peers) {
             if env.cuts.contains(&(controller, peer)) {
-                actions.push(Action::Heal { controller: controller as u8, peer: peer as u8 });
+                actions.push(Action::Heal { controller, peer });
             } else if may_cut {
-                actions.push(Action::Cut { controller: controller as u8, peer: peer as u8 });
+                actions.push(Action::Cut { controller, peer });
             }
         }
     }
 
-    pub(crate) fn cut(&mut self, step: &mut Step, controller: usize, peer: usize) {
+    pub(crate) fn cut(&mut self, step: &mut Step, controller: ProcessIndex, peer: PeerIndex) {
         self.spend(step, |left| left.partitions -= 1);
         self.env_op(step, EnvOp::Cut { controller, peer });
     }
 
-    pub(crate) fn heal(&mut self, step: &mut Step, controller: usize, peer: usize) {
+    pub(crate) fn heal(&mut self, step: &mut Step, controller: ProcessIndex, peer: PeerIndex) {
         self.env_op(step, EnvOp::Heal { controller, peer });
     }
 
     /// The controller gives up on a request, or on an answer, that is held up by a partition.
     pub(crate) fn time_out_in_partition(&mut self, step: &mut Step, slot: SlotIndex) {
         let waiting = *self.menu_slot(&step.state, slot);
-        debug_assert!(self.cache.menu(step.state.hosts[slot.process()]).slots.contains(&waiting));
+        debug_assert!(self.cache.menu(step.state.host(slot.process())).slots.contains(&waiting));
         if !waiting.delivered && waiting.effect && self.faults().reorders {
             step.state.network = self.network_op(step.state.network, NetworkOp::AddLate(waiting.message));
         }

@@ -8,6 +8,7 @@ use super::Faults;
 use crate::action::Action;
 use crate::host::environment::EnvOp;
 use crate::ids::ChangeListId;
+use crate::index::{API_SERVER, ProcessIndex};
 use crate::world::{HostOp, State, Step, Transitions};
 
 impl Faults {
@@ -22,17 +23,21 @@ impl Faults {
 }
 
 impl Transitions {
-    pub(crate) fn view_actions(&mut self, state: &State, controller: usize, actions: &mut Vec<Action>) {
-        let behind = &self.cache.menu(state.hosts[controller]).behind;
-        actions
-            .extend(behind.iter().map(|kind| Action::Advance { controller: controller as u8, kind: *kind }));
+    pub(crate) fn view_actions(
+        &mut self,
+        state: &State,
+        controller: ProcessIndex,
+        actions: &mut Vec<Action>,
+    ) {
+        let behind = &self.cache.menu(state.host(controller)).behind;
+        actions.extend(behind.iter().map(|kind| Action::Advance { controller, kind: *kind }));
     }
 
     /// The database has changed, and no watch has delivered it yet.
     pub(crate) fn commit(&mut self, step: &mut Step, changes: ChangeListId) {
         self.remember(step, changes);
-        for controller in 0..self.controllers() {
-            let is_cut = self.is_cut(&step.state, controller, 0);
+        for controller in ProcessIndex::all(self.controllers()) {
+            let is_cut = self.is_cut(&step.state, controller, API_SERVER);
             self.host_op(step, controller, HostOp::Commit { changes, is_cut });
         }
     }

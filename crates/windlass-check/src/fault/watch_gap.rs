@@ -2,6 +2,7 @@
 
 use super::Faults;
 use crate::action::Action;
+use crate::index::ProcessIndex;
 use crate::world::{HostOp, State, Step, Transitions};
 
 impl Faults {
@@ -15,15 +16,15 @@ impl Faults {
 }
 
 impl Transitions {
-    pub(crate) fn gap_actions(&mut self, state: &State, controller: usize, actions: &mut Vec<Action>) {
+    pub(crate) fn gap_actions(&mut self, state: &State, controller: ProcessIndex, actions: &mut Vec<Action>) {
         if self.env(state).left.watch_gaps > 0 {
             let positions = 0..self.positions(state, controller).len() as u16;
-            let gap = |position| Action::Gap { controller: controller as u8, position };
+            let gap = |position| Action::Gap { controller, position };
             actions.extend(positions.map(gap));
         }
     }
 
-    pub(crate) fn gap(&mut self, step: &mut Step, controller: usize, position: usize) {
+    pub(crate) fn gap(&mut self, step: &mut Step, controller: ProcessIndex, position: usize) {
         let unseen = self.positions(&step.state, controller)[position];
         self.spend(step, |left| left.watch_gaps -= 1);
         self.forget_old_views(step);

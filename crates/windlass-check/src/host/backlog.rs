@@ -4,31 +4,32 @@
 //! delivered in the order of their commits. What a process sees of an object is what the first undelivered change found.
 
 use crate::ids::ChangeId;
+use crate::index::KindIndex;
 
 /// Changes that are still to be delivered, by their numbers: per kind, the oldest first. Kinds in order, none empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Backlog {
-    by_kind: Vec<(u8, Vec<ChangeId>)>,
+    by_kind: Vec<(KindIndex, Vec<ChangeId>)>,
 }
 
 impl Backlog {
     /// The kinds that are behind.
-    pub(crate) fn kinds(&self) -> impl Iterator<Item = u8> {
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = KindIndex> {
         self.by_kind.iter().map(|(kind, _)| *kind)
     }
 
     /// The undelivered changes of a kind, the oldest first.
-    pub(crate) fn of(&self, kind: u8) -> &[ChangeId] {
+    pub(crate) fn of(&self, kind: KindIndex) -> &[ChangeId] {
         self.index_of(kind).map_or(&[], |index| &self.by_kind[index].1)
     }
 
     /// All undelivered changes, by kind; those of one kind in their order.
-    pub(crate) fn all(&self) -> impl Iterator<Item = (u8, ChangeId)> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = (KindIndex, ChangeId)> {
         self.by_kind.iter().flat_map(|(kind, changes)| changes.iter().map(|change| (*kind, *change)))
     }
 
     /// A change was committed.
-    pub(crate) fn push(&mut self, kind: u8, change: ChangeId) {
+    pub(crate) fn push(&mut self, kind: KindIndex, change: ChangeId) {
         match self.index_of(kind) {
             Ok(index) => self.by_kind[index].1.push(change),
             Err(index) => self.by_kind.insert(index, (kind, vec![change])),
@@ -36,7 +37,7 @@ impl Backlog {
     }
 
     /// The oldest change of a kind is delivered.
-    pub(crate) fn pop(&mut self, kind: u8) -> Option<ChangeId> {
+    pub(crate) fn pop(&mut self, kind: KindIndex) -> Option<ChangeId> {
         let index = self.index_of(kind).ok()?;
         let change = self.by_kind[index].1.remove(0);
         self.drop_if_empty(index);
@@ -44,7 +45,7 @@ impl Backlog {
     }
 
     /// Keeps only some changes of a kind.
-    pub(crate) fn retain(&mut self, kind: u8, keep: impl FnMut(&ChangeId) -> bool) {
+    pub(crate) fn retain(&mut self, kind: KindIndex, keep: impl FnMut(&ChangeId) -> bool) {
         if let Ok(index) = self.index_of(kind) {
             self.by_kind[index].1.retain(keep);
             self.drop_if_empty(index);
@@ -80,7 +81,7 @@ impl Backlog {
         all
     }
 
-    fn index_of(&self, kind: u8) -> Result<usize, usize> {
+    fn index_of(&self, kind: KindIndex) -> Result<usize, usize> {
         self.by_kind.binary_search_by_key(&kind, |(known, _)| *known)
     }
 
@@ -99,22 +100,26 @@ mod tests {
         ChangeId::from_word(number)
     }
 
+    const fn kind(number: u8) -> KindIndex {
+        KindIndex::new(number as usize)
+    }
+
     fn backlog(changes: &[(u8, u32)]) -> Backlog {
         let mut backlog = Backlog::default();
-        changes.iter().for_each(|(kind, number)| backlog.push(*kind, change(*number)));
+        changes.iter().for_each(|(kind, number)| backlog.push(self::kind(*kind), change(*number)));
         backlog
     }
 
     #[test]
     fn kinds_are_delivered_independently_and_each_in_its_order() {
         let mut behind = backlog(&[(2, 10), (1, 11), (2, 12)]);
-        assert_eq!(behind.kinds().collect::<Vec<_>>(), [1, 2]);
-        assert_eq!(behind.pop(2), Some(change(10)));
-        assert_eq!(behind.of(2), [change(12)]);
-        assert_eq!(behind.pop(1), Some(change(11)));
+        assert_eq!(behind.kinds().collect::<Vec<_>>(), [1, 2].map(kind));
+        assert_eq!(behind.pop(kind(2)), Some(change(10)));
+        assert_eq!(behind.of(kind(2)), [change(12)]);
+        assert_eq!(behind.pop(kind(1)), Some(change(11)));
         assert_eq!(behind, backlog(&[(2, 12)]));
-        behind.retain(2, |_| false);
-        assert_eq!((behind.pop(2), behind), (None, Backlog::default()));
+        behind.retain(kind(2), |_| false);
+        assert_eq!((behind.pop(kind(2)), behind), (None, Backlog::default()));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::fault::Budget;
 use crate::ids::{BacklogId, JobId, ServicesId};
+use crate::index::{PeerIndex, ProcessIndex, ScriptIndex};
 
 /// What is left of the budgets, how far the scripts have got, services, clocks, partitions and the oldest view.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -15,7 +16,7 @@ pub(crate) struct Environment {
     /// How many reconciles of each job have come to their end, up to a limit. Sorted by job.
     pub(crate) clocks: Vec<(JobId, u32)>,
     /// Which controllers are cut off from which peers. Sorted.
-    pub(crate) cuts: Vec<(usize, usize)>,
+    pub(crate) cuts: Vec<(ProcessIndex, PeerIndex)>,
     /// The number of the backlog of the oldest view that a watch may begin with.
     pub(crate) oldest: BacklogId,
 }
@@ -26,15 +27,15 @@ pub(crate) enum EnvOp {
     /// A budget was spent.
     Spend(Budget),
     /// A client script goes on.
-    Script(usize),
+    Script(ScriptIndex),
     /// The services are in another state.
     Services(ServicesId),
     /// A reconcile has come to its end.
     Tick { job: JobId, limit: u32 },
     /// A partition begins.
-    Cut { controller: usize, peer: usize },
+    Cut { controller: ProcessIndex, peer: PeerIndex },
     /// A partition ends.
-    Heal { controller: usize, peer: usize },
+    Heal { controller: ProcessIndex, peer: PeerIndex },
     /// The oldest view that a watch may begin with is another one.
     Oldest(BacklogId),
 }
@@ -44,7 +45,7 @@ impl Environment {
         let mut after = self.clone();
         match op {
             EnvOp::Spend(left) => after.left = left,
-            EnvOp::Script(script) => after.scripts[script] += 1,
+            EnvOp::Script(script) => after.scripts[script.index()] += 1,
             EnvOp::Services(services) => after.services = services,
             EnvOp::Tick { job, limit } => after.tick(job, limit),
             EnvOp::Cut { controller, peer } => {

@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use super::controller::{insert, remove};
 use crate::ids::{AskId, ClusterId, MessageId};
+use crate::index::ProcessIndex;
 
 /// A request on its way.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Message {
     /// The controller process that sent it.
-    pub(crate) sender: usize,
+    pub(crate) sender: ProcessIndex,
     /// The number of what it asks.
     pub(crate) ask: AskId,
     /// The uid of the object that its sender had seen under that name, unless the request itself insists on it.

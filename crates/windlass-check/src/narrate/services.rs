@@ -2,6 +2,7 @@
 
 use super::{DATABASE, Story};
 use crate::action::SlotIndex;
+use crate::index::{PeerIndex, ProcessIndex};
 use crate::show;
 use crate::trace::ServiceChange;
 
@@ -29,12 +30,12 @@ impl Story<'_> {
     pub(super) fn service_lane(&self, service: &str) -> String {
         let processes = self.transitions.controllers();
         let taken = OTHER_LANES.contains(&service)
-            || (0..processes).any(|process| self.transitions.process_name(process) == service);
+            || ProcessIndex::all(processes).any(|process| self.transitions.process_name(process) == service);
         if taken { format!("service {service}") } else { service.to_owned() }
     }
 
     /// The lane of a peer: the API server (0), or a service.
-    pub(super) fn peer_lane(&self, peer: usize) -> String {
+    pub(super) fn peer_lane(&self, peer: PeerIndex) -> String {
         match self.service_name(peer) {
             None => DATABASE.to_owned(),
             Some(service) => self.service_lane(&service),
@@ -48,8 +49,8 @@ impl Story<'_> {
     }
 
     /// The name of a peer that is a service.
-    pub(super) fn service_name(&self, peer: usize) -> Option<String> {
-        let service = peer.checked_sub(1)?;
+    pub(super) fn service_name(&self, peer: PeerIndex) -> Option<String> {
+        let service = peer.index().checked_sub(1)?;
         self.transitions.parts().setup.service_states.keys().nth(service).cloned()
     }
 }

@@ -56,7 +56,7 @@ impl<'a> Recorder<'a> {
     /// What is seen of an action.
     fn event(&mut self, action: Action, after: &Step) -> Option<Event> {
         Some(match action {
-            Action::Client { script } => Event::Client { script: script.into() },
+            Action::Client { script } => Event::Client { script: script.index() },
             Action::Deliver { slot, .. } => self.delivery(slot, after),
             Action::DeliverAgain { slot } => {
                 self.at(slot, |process, request| Event::DeliverAgain { process, request })
@@ -76,7 +76,7 @@ impl<'a> Recorder<'a> {
                 self.of_message(message, |process, request| Event::Duplicate { process, request })
             }
             Action::Crash { controller, .. } => {
-                Event::Crash { process: controller.into(), sent: self.left_behind(after) }
+                Event::Crash { process: controller.index(), sent: self.left_behind(after) }
             }
             Action::LoseRequest { slot } | Action::Error { slot }
                 if self.menu_slot(slot).shortcut == Shortcut::Cache =>
@@ -90,7 +90,7 @@ impl<'a> Recorder<'a> {
                 self.at(slot, |process, request| Event::LoseReply { process, request })
             }
             Action::Error { slot } => self.at(slot, |process, request| Event::Error { process, request }),
-            Action::Gap { controller, .. } => Event::BreakWatch { process: controller.into() },
+            Action::Gap { controller, .. } => Event::BreakWatch { process: controller.index() },
             Action::Cut { .. } | Action::Heal { .. } | Action::Timeout { .. } => Event::Other("a partition"),
             Action::ClockJump { .. } => Event::Other("a jump of a clock"),
             // The cluster's own controllers, queues, caches and random values need no help.
@@ -108,7 +108,7 @@ impl<'a> Recorder<'a> {
     fn delivery(&mut self, slot: SlotIndex, after: &Step) -> Event {
         let waiting = self.menu_slot(slot);
         let is_sent = if waiting.effect {
-            let host = after.state.hosts[slot.process()];
+            let host = after.state.host(slot.process());
             let waiting = self.subject.world.transitions.cache.menu(host).slot(slot);
             waiting.is_some_and(|waiting| waiting.delivered)
         } else {
@@ -116,7 +116,7 @@ impl<'a> Recorder<'a> {
         };
         match is_sent {
             true => self.at(slot, |process, request| Event::Deliver { process, request }),
-            false => Event::Read { process: slot.process() },
+            false => Event::Read { process: slot.process().index() },
         }
     }
 
@@ -146,13 +146,13 @@ impl<'a> Recorder<'a> {
     /// An event about the request of a reconcile.
     fn at(&mut self, slot: SlotIndex, event: impl FnOnce(usize, Request) -> Event) -> Event {
         let ask = self.menu_slot(slot).ask;
-        self.request(ask).map_or(CALL, |request| event(slot.process(), request))
+        self.request(ask).map_or(CALL, |request| event(slot.process().index(), request))
     }
 
     /// An event about a request that its sender waits for no more.
     fn of_message(&mut self, message: MessageId, event: impl FnOnce(usize, Request) -> Event) -> Event {
         let facts = self.subject.world.transitions.cache.message(message);
-        self.request(facts.ask).map_or(CALL, |request| event(facts.sender, request))
+        self.request(facts.ask).map_or(CALL, |request| event(facts.sender.index(), request))
     }
 
     /// The request of an ask, if it goes to the API server.

@@ -15,6 +15,7 @@ use crate::ids::{
     AnswerId, AskId, BacklogId, ChangeListId, ClusterId, EnvironmentId, HostId, JobSetId, MarksId, MessageId,
     NetworkId, ServicesId, ViolationId,
 };
+use crate::index::ProcessIndex;
 use crate::intern::IdTable;
 
 /// Tables by the numbers of parts, and results of steps on them. A part never changes, so nothing here becomes untrue.
@@ -29,11 +30,11 @@ pub(crate) struct PartsCache {
     calls: FxHashMap<(ServicesId, AskId), (ServicesId, AnswerId)>,
     env_ops: FxHashMap<(EnvironmentId, EnvOp), EnvironmentId>,
     marks: FxHashMap<MarksId, Arc<Vec<JobSetId>>>,
-    relists: FxHashMap<(ClusterId, usize), JobSetId>,
+    relists: FxHashMap<(ClusterId, ProcessIndex), JobSetId>,
     /// By cluster and backlog: what the process with that backlog sees.
     views: FxHashMap<(ClusterId, BacklogId), ClusterId>,
     /// By process and the oldest backlog: the backlogs that its watches may begin with.
-    positions: FxHashMap<(usize, BacklogId), Arc<[BacklogId]>>,
+    positions: FxHashMap<(ProcessIndex, BacklogId), Arc<[BacklogId]>>,
     /// By the oldest backlog and a list of changes: the oldest backlog afterwards.
     oldest: FxHashMap<(BacklogId, ChangeListId), BacklogId>,
     other_objects: FxHashMap<(ClusterId, MessageId), Option<ViolationId>>,
@@ -140,7 +141,12 @@ impl PartsCache {
     }
 
     /// The jobs that a process gets from a list of all that a view shows.
-    pub(crate) fn relist(&mut self, cluster: ClusterId, process: usize, backlog: BacklogId) -> JobSetId {
+    pub(crate) fn relist(
+        &mut self,
+        cluster: ClusterId,
+        process: ProcessIndex,
+        backlog: BacklogId,
+    ) -> JobSetId {
         let view = self.view(cluster, backlog);
         let parts = &self.parts;
         *self.relists.entry((view, process)).or_insert_with(|| parts.lock().relist(view, process))
@@ -162,7 +168,7 @@ impl PartsCache {
     }
 
     /// The backlogs with which a process's watches may begin again, given the oldest that any may.
-    pub(crate) fn positions(&mut self, process: usize, oldest: BacklogId) -> Arc<[BacklogId]> {
+    pub(crate) fn positions(&mut self, process: ProcessIndex, oldest: BacklogId) -> Arc<[BacklogId]> {
         let parts = &self.parts;
         let known = self.positions.entry((process, oldest));
         known.or_insert_with(|| parts.lock().positions(process, oldest)).clone()

@@ -10,6 +10,7 @@ use super::transitions::PackedCondition;
 use crate::action::Action;
 use crate::engine::Expansion;
 use crate::ids::{NetworkId, ViolationId};
+use crate::index::ProcessIndex;
 
 /// An action, and where this worker has its plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub(crate) struct Move {
 /// The number of a plan. Valid only in the worker that gave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PlanId {
-    Process(usize, SituationId),
+    Process(ProcessIndex, SituationId),
     Environment(EnvironmentPlanId),
 }
 
@@ -33,7 +34,7 @@ impl World {
         let mut words = vec![0; self.width()];
         self.encode(state, &mut words);
         let common = self.plan_all(&words);
-        for process in 0..self.controllers() {
+        for process in ProcessIndex::all(self.controllers()) {
             let plan = PlanId::Process(process, stored::situation(&words, process));
             let mut possible = Vec::new();
             self.transitions.host_actions(state, process, &mut possible);
@@ -89,7 +90,7 @@ impl World {
             self.add(&planned, expansion, violations, |world, words| world.follow(words, process, &planned));
             return;
         }
-        for process in 0..self.controllers() {
+        for process in ProcessIndex::all(self.controllers()) {
             let situation = stored::situation(expansion.from(), process);
             // Nothing reads this plan during the loop.
             let Some(plan) = self.planner.take(situation) else { continue };
@@ -105,17 +106,18 @@ impl World {
 
     /// Computes the missing plans of this state. Returns the index of the environment's plan.
     pub(super) fn plan_all(&mut self, words: &[u32]) -> EnvironmentPlanId {
+        // So that it is known when conditions are evaluated, which then takes no exclusive borrow.
         self.transitions.cache.network(stored::network(words));
-        for process in 0..self.controllers() {
+        for process in ProcessIndex::all(self.controllers()) {
             self.planner.plan(words, process, &mut self.transitions, &mut self.situations);
         }
         self.planner.environment_plan(words, &mut self.transitions, &mut self.situations)
     }
 
     /// The process and the index of an ample step.
-    pub(super) fn ample_step(&self, words: &[u32]) -> Option<(usize, usize)> {
+    pub(super) fn ample_step(&self, words: &[u32]) -> Option<(ProcessIndex, usize)> {
         let network = self.transitions.cache.known_network(stored::network(words));
-        (0..self.controllers()).find_map(|process| {
+        ProcessIndex::all(self.controllers()).find_map(|process| {
             let plan = self.planner.known(stored::situation(words, process));
             let index = plan.iter().position(|planned| planned.condition.unpack().is_ample(network))?;
             Some((process, index))
@@ -124,7 +126,7 @@ impl World {
 
     fn add_plan(
         &mut self,
-        process: usize,
+        process: ProcessIndex,
         plan: &[Planned<SituationId>],
         expansion: &mut Expansion<Move>,
         violations: &mut Vec<(usize, ViolationId)>,
@@ -155,6 +157,7 @@ impl World {
         }
         let words = expansion.add(planned.kind(), planned.is_fault());
         follow(self, words);
+        // The plan is that of many states: what they have in hand differs, so it cannot be renumbered beforehand.
         if self.shared.facts.renumbers {
             let mut state = self.decode(words);
             let before = state;
@@ -167,7 +170,7 @@ impl World {
 
     /// Applies a planned step of a process, and its deferred effects on the network and on other processes.
     #[inline]
-    fn follow(&mut self, words: &mut [u32], process: usize, planned: &Planned<SituationId>) {
+    fn follow(&mut self, words: &mut [u32], process: ProcessIndex, planned: &Planned<SituationId>) {
         stored::set_situation(words, process, planned.next);
         let open = planned.open;
         if open == Open::NOTHING {

@@ -28,7 +28,7 @@ impl FaultEraser {
         cache: &mut PartsCache,
         situations: &mut Situations,
     ) -> u64 {
-        let environment = situations.get(stored::situation(words, 0)).environment;
+        let environment = situations.get(stored::any_situation(words)).environment;
         let network = stored::network(words);
         let faults = u64::from(network.word()) << 32 | u64::from(environment.word());
         stored::set_network(words, self.network(network, cache));

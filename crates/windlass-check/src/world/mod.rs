@@ -31,6 +31,7 @@ pub(crate) use state::{State, Visible};
 pub(crate) use symmetry::Asymmetry;
 pub(crate) use transitions::{Step, Transitions};
 
+use crate::index::PermutationIndex;
 use cache::PartsCache;
 use canonical::Canonicalizer;
 use fault_eraser::FaultEraser;
@@ -121,12 +122,12 @@ impl World {
     }
 
     /// The state with names and processes permuted.
-    pub(crate) fn permute(&mut self, state: &State, permutation: usize) -> State {
+    pub(crate) fn permute(&mut self, state: &State, permutation: PermutationIndex) -> State {
         self.permuter.permute(state, permutation)
     }
 
     /// The same step with names and processes permuted.
-    pub(crate) fn permute_step(&mut self, step: &SeenStep, permutation: usize) -> SeenStep {
+    pub(crate) fn permute_step(&mut self, step: &SeenStep, permutation: PermutationIndex) -> SeenStep {
         step.permute(&mut self.permuter, permutation)
     }
 

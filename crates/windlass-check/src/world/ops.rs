@@ -4,6 +4,7 @@ use windlass::Bug;
 
 use crate::action::SlotIndex;
 use crate::ids::{AnswerId, BacklogId, ChangeListId, HostId, JobId, JobSetId, NodeId, ViolationId};
+use crate::index::KindIndex;
 
 /// A change of a controller's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -31,7 +32,7 @@ pub(crate) enum HostOp {
     /// A list of changes was committed.
     Commit { changes: ChangeListId, is_cut: bool },
     /// The watch of a kind delivers one more change.
-    Advance { kind: u8 },
+    Advance { kind: KindIndex },
     /// The clock jumps.
     ClockJump { forward: bool },
 }

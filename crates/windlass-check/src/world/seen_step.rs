@@ -18,6 +18,7 @@ use super::transitions::Transitions;
 use crate::action::Action;
 use crate::between::{Actor, Between};
 use crate::ids::AskId;
+use crate::index::{PermutationIndex, ProcessIndex, ScriptIndex};
 
 /// A step by the numbers of all that a rule on steps can see of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,9 +34,9 @@ pub(crate) struct SeenStep {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum ActorId {
     /// A client, by its script.
-    Client(u8),
+    Client(ScriptIndex),
     /// A controller process.
-    Process(usize),
+    Process(ProcessIndex),
     /// One of the cluster's own controllers.
     Cluster(&'static str),
 }
@@ -63,7 +64,7 @@ impl Sight {
     pub(crate) fn between(&self) -> Between<'_> {
         let (name, process) = (self.name.0.as_str(), self.name.1);
         let actor = match self.actor {
-            ActorId::Client(script) => Actor::Client { script: script.into() },
+            ActorId::Client(script) => Actor::Client { script: script.index() },
             ActorId::Process(_) => Actor::Controller { name, process },
             ActorId::Cluster(_) => Actor::Cluster { name },
         };
@@ -126,7 +127,7 @@ impl SeenStep {
     }
 
     /// The same step with names and processes permuted.
-    pub(super) fn permute(&self, permuter: &mut Permuter, permutation: usize) -> Self {
+    pub(super) fn permute(&self, permuter: &mut Permuter, permutation: PermutationIndex) -> Self {
         let actor = match self.actor {
             ActorId::Process(process) => ActorId::Process(permuter.process(process, permutation)),
             other @ (ActorId::Client(_) | ActorId::Cluster(_)) => other,
@@ -161,7 +162,7 @@ impl SeenSteps {
     fn of_process(
         &mut self,
         state: &State,
-        process: usize,
+        process: ProcessIndex,
         situation: SituationId,
         transitions: &mut Transitions,
     ) -> Arc<[SeenStep]> {
@@ -205,7 +206,7 @@ impl World {
             steps.push(seen[index]);
             return;
         }
-        for process in 0..self.controllers() {
+        for process in ProcessIndex::all(self.controllers()) {
             let situation = stored::situation(&words, process);
             let seen = self.seen_steps.of_process(state, process, situation, &mut self.transitions);
             let network = self.transitions.cache.known_network(stored::network(&words));

@@ -10,6 +10,7 @@ use super::state::MOST_PROCESSES;
 use crate::fault::{Budget, Faults};
 use crate::host::client::ClientEvent;
 use crate::host::service::{IsRead, Respond, ServiceStates};
+use crate::index::ProcessIndex;
 use crate::reductions::Reductions;
 
 /// What a world is made of.
@@ -42,9 +43,9 @@ impl Setup {
     }
 
     /// The controller of a process, and which of its processes it is, from 0.
-    pub(crate) fn controller_of(&self, process: usize) -> (String, usize) {
-        let name = self.processes[process].name();
-        let alike = self.processes[..process].iter().filter(|earlier| earlier.name() == name).count();
+    pub(crate) fn controller_of(&self, process: ProcessIndex) -> (String, usize) {
+        let name = self.processes[process.index()].name();
+        let alike = self.processes[..process.index()].iter().filter(|earlier| earlier.name() == name).count();
         (name.to_owned(), alike)
     }
 

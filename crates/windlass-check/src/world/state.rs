@@ -1,6 +1,7 @@
 //! A state of the world.
 
 use crate::ids::{ClusterId, EnvironmentId, HostId, NetworkId};
+use crate::index::ProcessIndex;
 
 /// The most controller processes that a world can have.
 pub(crate) const MOST_PROCESSES: usize = 13;
@@ -19,6 +20,12 @@ pub(crate) struct State {
 pub(crate) type Visible = (ClusterId, EnvironmentId);
 
 impl State {
+    /// What a process knows.
+    #[inline]
+    pub(crate) fn host(&self, process: ProcessIndex) -> HostId {
+        self.hosts[process.index()]
+    }
+
     /// What properties can see of it.
     pub(crate) fn visible(&self) -> Visible {
         (self.cluster, self.environment)

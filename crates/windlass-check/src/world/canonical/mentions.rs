@@ -123,6 +123,7 @@ impl Parts {
         }
         let mut all = NONE;
         if let Some((before, answers)) = self.steps.before(node) {
+            // All answers count, not only the last: code can go back to what it has read at first.
             all = self.mentions_of_node(before);
             for answer in answers {
                 let more = self.mentions_of_answer(answer);
@@ -134,6 +135,7 @@ impl Parts {
     }
 
     fn mentions_of_message(&mut self, message: MessageId) -> MentionsId {
+        // A question about the time says nothing, and has no ask to look at.
         if message == NO_MESSAGE {
             return NONE;
         }

@@ -19,6 +19,7 @@ use super::parts::Parts;
 use super::shared::Locked;
 use super::state::State;
 use crate::ids::{ClusterId, EnvironmentId, HostId, NetworkId};
+use crate::index::ProcessIndex;
 use mentions::{MentionsId, NONE};
 
 /// Lowers the numbers of states, and remembers, for one worker, who has which numbers in hand.
@@ -50,8 +51,8 @@ impl Canonicalizer {
         let mut mentions = self.mentions_of_network(state.network);
         let services = self.mentions_of_services(state.environment);
         mentions = self.union(mentions, services);
-        for process in 0..self.processes {
-            let more = self.mentions_of_host(state.hosts[process]);
+        for process in ProcessIndex::all(self.processes) {
+            let more = self.mentions_of_host(state.host(process));
             mentions = self.union(mentions, more);
         }
         // Only the cluster changes: whatever else says such a number has it in hand, so that it stays as it is.

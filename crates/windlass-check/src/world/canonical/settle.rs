@@ -17,6 +17,7 @@ impl Parts {
         let cluster = self.database.cluster(number).clone();
         let mentions = self.renumbering.sets.get(mentions).clone();
         if mentions.unknown {
+            // A version without a known key may be that of any object, so none may change.
             return number;
         }
         let mut by_key: BTreeMap<KeyId, Vec<u64>> = BTreeMap::new();
@@ -45,11 +46,14 @@ fn settle_live(
     live: &Arc<Value>,
     in_hand: &[u64],
 ) -> bool {
+    // Only its order to the versions in hand can be noticed. The next one after them is the same for all histories that
+    // lead here, however often the object was written in between.
     let version = if in_hand.contains(&history.version) {
         history.version
     } else {
         in_hand.iter().max().map_or(1, |latest| latest + 1)
     };
+    // A version in hand came with a generation, which code may compare with the one that it reads next.
     let generations = if in_hand.is_empty() { ranked_generations(live) } else { None };
     if version == history.version && generations.is_none() {
         return false;
@@ -75,6 +79,8 @@ fn settle_gone(
         let uid = MemoryStore::uid(key, *incarnation);
         uids.contains(uid.as_str()) || all.all().any(|(_, found)| mentions_uid(&found, &uid))
     };
+    // Incarnations count up and make the uid: the next one must have none of the uids that are still referred to, be it
+    // by owner references in the cluster or by somebody who holds one.
     let incarnation = (1..=history.incarnation).rev().find(known).unwrap_or(0);
     let settled = History { version, incarnation, object: None };
     store.rewrite(key, settled);

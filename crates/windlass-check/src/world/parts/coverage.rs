@@ -6,6 +6,7 @@ use windlass_model::{Request, ResourceId, Verb};
 
 use super::Parts;
 use crate::ids::{AnswerId, AskId, ChangeId};
+use crate::index::{KindIndex, ProcessIndex};
 
 /// What a process's watches know of what a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,21 +21,21 @@ enum Coverage {
 
 impl Parts {
     /// The kind of a change that a process's watches will deliver.
-    pub(super) fn watched_kind(&self, process: usize, change: ChangeId) -> Option<u8> {
+    pub(super) fn watched_kind(&self, process: ProcessIndex, change: ChangeId) -> Option<KindIndex> {
         let change = self.views.changes.get(change);
         let kind = self.views.kind_of(&change.key)?;
         let sides = || change.before.iter().chain(&change.after);
-        let watches = self.watches_of(process, &self.views.kinds[usize::from(kind)]);
+        let watches = self.watches_of(process, &self.views.kinds[kind.index()]);
         watches.into_iter().any(|watch| sides().any(|side| watch.selects(side))).then_some(kind)
     }
 
-    fn watches_of<'a>(&'a self, process: usize, kind: &ResourceId) -> Vec<&'a WatchDeclaration> {
-        let watches = self.setup.processes[process].declaration().all_watches().iter();
+    fn watches_of<'a>(&'a self, process: ProcessIndex, kind: &ResourceId) -> Vec<&'a WatchDeclaration> {
+        let watches = self.setup.processes[process.index()].declaration().all_watches().iter();
         watches.filter(|watch| watch.kind.resource == *kind).collect()
     }
 
     /// Whether a process's caches answer a request, given whether what it asks for is missing there.
-    pub(crate) fn is_cached(&self, process: usize, ask: AskId, answer: AnswerId) -> bool {
+    pub(crate) fn is_cached(&self, process: ProcessIndex, ask: AskId, answer: AnswerId) -> bool {
         let Ask::Api { request, .. } = &**self.asks.get(ask) else { return false };
         match self.coverage(process, request) {
             Coverage::Whole => true,
@@ -45,7 +46,7 @@ impl Parts {
         }
     }
 
-    fn coverage(&self, process: usize, request: &Request) -> Coverage {
+    fn coverage(&self, process: ProcessIndex, request: &Request) -> Coverage {
         let watches = self.watches_of(process, &request.resource);
         let mut watches = watches.into_iter().filter(|watch| !watch.metadata_only).peekable();
         if watches.peek().is_none() {

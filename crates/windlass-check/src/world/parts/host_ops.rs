@@ -3,21 +3,23 @@
 use super::{NO_MESSAGE, Parts};
 use crate::host::controller::{Host, insert, remove};
 use crate::ids::{HostId, JobId};
+use crate::index::ProcessIndex;
 use crate::steps::Job;
 use crate::world::ops::{HostOp, HostStep};
 
 impl Parts {
     /// What a step does to a controller.
-    pub(crate) fn host_op(&mut self, host: HostId, process: usize, op: HostOp) -> HostStep {
+    pub(crate) fn host_op(&mut self, host: HostId, process: ProcessIndex, op: HostOp) -> HostStep {
         if let Some(known) = self.host_steps.get(&(host, process, op)) {
             return *known;
         }
+        // By process, too: what a change triggers depends on what the process watches.
         let step = self.do_host_op(host, process, op);
         self.host_steps.insert((host, process, op), step);
         step
     }
 
-    fn do_host_op(&mut self, host: HostId, process: usize, op: HostOp) -> HostStep {
+    fn do_host_op(&mut self, host: HostId, process: ProcessIndex, op: HostOp) -> HostStep {
         let mut host = (**self.hosts.get(host)).clone();
         let (mut ending, mut violation) = (None, None);
         match op {
@@ -60,7 +62,7 @@ impl Parts {
             HostOp::Crash { unseen, listed } => {
                 self.note_crash(&host);
                 let fresh = (**self.job_sets.get(listed)).clone();
-                // Notices of the old watch may still come.
+                // Notices of the old watch may still come. The clock is the machine's, not the process's.
                 host = Host {
                     fresh,
                     observed: host.observed.clone(),

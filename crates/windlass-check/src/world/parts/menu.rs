@@ -6,6 +6,7 @@ use super::Parts;
 use crate::action::SlotIndex;
 use crate::host::controller::Slot;
 use crate::ids::{AskId, BacklogId, HostId, JobId, MessageId};
+use crate::index::{API_SERVER, KindIndex, PeerIndex, ProcessIndex};
 
 /// What a controller's state offers.
 #[derive(Debug)]
@@ -23,7 +24,7 @@ pub(crate) struct Menu {
     /// What its watches have not delivered, as the number of a backlog.
     pub(crate) unseen: BacklogId,
     /// The kinds that its watches can deliver a change of.
-    pub(crate) behind: Vec<u8>,
+    pub(crate) behind: Vec<KindIndex>,
 }
 
 /// An ask that waits for an answer.
@@ -33,8 +34,7 @@ pub(crate) struct MenuSlot {
     pub(crate) slot: u8,
     pub(crate) message: MessageId,
     pub(crate) ask: AskId,
-    /// 0 is the API server; the services follow.
-    pub(crate) peer: usize,
+    pub(crate) peer: PeerIndex,
     pub(crate) delivered: bool,
     /// How many answers are on their way back.
     pub(crate) replies: u8,
@@ -55,10 +55,9 @@ impl Menu {
 /// What hot paths must know of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MessageFacts {
-    pub(crate) sender: usize,
+    pub(crate) sender: ProcessIndex,
     pub(crate) ask: AskId,
-    /// 0 is the API server; the services follow.
-    pub(crate) peer: usize,
+    pub(crate) peer: PeerIndex,
     /// Whether it is known which object it is meant for, while the request itself does not insist on it.
     pub(crate) decided: bool,
 }
@@ -114,9 +113,9 @@ impl Parts {
         let peer = match &**self.asks.get(message.ask) {
             Ask::Call { service, .. } => {
                 let known = self.setup.service_states.keys().position(|name| name == service);
-                1 + known.unwrap_or(self.setup.service_states.len())
+                PeerIndex::new(1 + known.unwrap_or(self.setup.service_states.len()))
             }
-            _ => 0,
+            _ => API_SERVER,
         };
         MessageFacts { sender: message.sender, ask: message.ask, peer, decided: message.decided_on.is_some() }
     }

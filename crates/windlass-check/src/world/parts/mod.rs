@@ -35,6 +35,7 @@ use crate::host::environment::Environment;
 use crate::host::network::{Message, Network, NetworkOp};
 use crate::host::service::Services;
 use crate::ids::{AnswerId, AskId, HostId, JobId, JobSetId, MarksId, MessageId, NetworkId};
+use crate::index::{ProcessIndex, ScriptIndex};
 use crate::intern::Interner;
 use crate::steps::{Job, Steps};
 use views::Views;
@@ -61,7 +62,7 @@ pub(crate) struct Parts {
     pub(crate) messages: Interner<Message>,
     pub(crate) hosts: Interner<Host>,
     /// What steps did to controllers, by process: two that know the same may watch different kinds.
-    host_steps: FxHashMap<(HostId, usize, HostOp), HostStep>,
+    host_steps: FxHashMap<(HostId, ProcessIndex, HostOp), HostStep>,
     pub(crate) networks: Interner<Network>,
     pub(crate) environments: Interner<Environment>,
     pub(crate) violations: Interner<StepViolation>,
@@ -70,7 +71,7 @@ pub(crate) struct Parts {
     /// Where in a reconcile crashes struck: the state, and the request that was under way.
     pub(crate) crash_points: BTreeSet<String>,
     /// By script and event: the last refusal, as long as the event has never succeeded; `None` once it has.
-    pub(crate) refused_events: BTreeMap<(usize, usize), Option<String>>,
+    pub(crate) refused_events: BTreeMap<(ScriptIndex, usize), Option<String>>,
     pub(crate) renumbering: Renumbering,
     pub(crate) permutations: Permutations,
     pub(crate) views: Views,
@@ -82,7 +83,7 @@ impl Parts {
         let mut asks = Interner::new();
         let mut number = |event: &ClientEvent| event.ask().map(|ask| asks.id(ask.clone()));
         let scripts = setup.scripts.iter().map(|script| script.iter().map(&mut number).collect()).collect();
-        let no_message = Message { sender: usize::MAX, ask: AskId::INVALID, decided_on: None };
+        let no_message = Message { sender: ProcessIndex::new(0), ask: AskId::INVALID, decided_on: None };
         Parts {
             steps: Steps::new(
                 setup.processes.clone(),
@@ -128,10 +129,10 @@ impl Parts {
             environment: self.environments.id(environment),
             hosts: Default::default(),
         };
-        for process in 0..self.setup.processes.len() {
+        for process in ProcessIndex::all(self.setup.processes.len()) {
             let listed = self.relist(cluster, process);
             let fresh = (**self.job_sets.get(listed)).clone();
-            state.hosts[process] = self.hosts.id(Host { fresh, ..Host::default() });
+            state.hosts[process.index()] = self.hosts.id(Host { fresh, ..Host::default() });
         }
         self.find_symmetries(&state);
         state

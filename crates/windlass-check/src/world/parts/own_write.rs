@@ -6,6 +6,7 @@ use windlass_model::{Body, Change, Key, Verb, object};
 use super::{NOTHING_UNSEEN, Parts};
 use crate::host::controller::Host;
 use crate::ids::{AnswerId, AskId, ChangeId};
+use crate::index::ProcessIndex;
 
 /// What the answer to a write says about an object.
 struct OwnWrite {
@@ -64,7 +65,13 @@ impl OwnWrite {
 
 impl Parts {
     /// A process has the answer to a write of its own: it sees that object as the answer has it, and all else as before.
-    pub(crate) fn see_own_write(&mut self, host: &mut Host, process: usize, ask: AskId, answer: AnswerId) {
+    pub(crate) fn see_own_write(
+        &mut self,
+        host: &mut Host,
+        process: ProcessIndex,
+        ask: AskId,
+        answer: AnswerId,
+    ) {
         if host.unseen == NOTHING_UNSEEN {
             return;
         }

@@ -9,6 +9,7 @@ use crate::host::controller::{Active, Host, Slot, insert};
 use crate::host::database::{insists, key_of};
 use crate::host::network::Message;
 use crate::ids::{AnswerId, AskId, HostId, JobId, NodeId};
+use crate::index::ProcessIndex;
 use crate::steps::NodeNext;
 use crate::world::ops::{Ending, StepViolation};
 
@@ -16,7 +17,7 @@ impl Parts {
     pub(super) fn start(
         &mut self,
         host: &mut Host,
-        process: usize,
+        process: ProcessIndex,
     ) -> (Option<Ending>, Option<StepViolation>) {
         let index = host.first_to_start(self.setup.workers).expect("only a controller that can start does");
         let job = host.queue.remove(index);
@@ -29,7 +30,7 @@ impl Parts {
     fn enter(
         &mut self,
         host: &mut Host,
-        process: usize,
+        process: ProcessIndex,
         job: JobId,
         mut node: NodeId,
     ) -> (Option<Ending>, Option<StepViolation>) {
@@ -65,7 +66,7 @@ impl Parts {
         }
     }
 
-    fn send(&mut self, host: &Host, process: usize, node: NodeId, ask: AskId) -> Slot {
+    fn send(&mut self, host: &Host, process: ProcessIndex, node: NodeId, ask: AskId) -> Slot {
         let request = match &**self.asks.get(ask) {
             Ask::Now => {
                 let jump = i64::try_from(self.setup.faults.clock_jump.as_secs()).unwrap_or(0);
@@ -87,7 +88,7 @@ impl Parts {
     pub(super) fn receive(
         &mut self,
         host: &mut Host,
-        process: usize,
+        process: ProcessIndex,
         active: usize,
         slot: usize,
         answer: AnswerId,

@@ -9,6 +9,7 @@ use super::views::NO_CHANGES;
 use super::{NO_MARKS, Parts};
 use crate::host::database::{Collection, key_of};
 use crate::ids::{AnswerId, AskId, ChangeListId, ClusterId, MarksId, MessageId, ServicesId, ViolationId};
+use crate::index::ScriptIndex;
 use crate::world::canonical::other_numbers;
 use crate::world::ops::StepViolation;
 
@@ -97,7 +98,7 @@ impl Parts {
         if object::uid(&hit) == &**decided_on {
             return None;
         }
-        let controller = self.setup.processes[message.sender].name().to_owned();
+        let controller = self.setup.processes[message.sender.index()].name().to_owned();
         let request = crate::show::request(request);
         Some(self.violations.id(StepViolation::AnotherObject { controller, request }))
     }
@@ -131,7 +132,7 @@ impl Parts {
     }
 
     /// Notes whether an event of a script has ever succeeded.
-    pub(crate) fn note_event(&mut self, script: usize, event: usize, answer: AnswerId) {
+    pub(crate) fn note_event(&mut self, script: ScriptIndex, event: usize, answer: AnswerId) {
         let refusal = match &**self.answers.get(answer) {
             Answer::Api(response) => response.failure().map(|status| status.message.clone()),
             Answer::Call(Err(error)) => Some(error.to_string()),

@@ -12,6 +12,7 @@ use super::Parts;
 use crate::host::backlog::Backlog;
 use crate::host::controller::{Host, insert};
 use crate::ids::{BacklogId, ChangeId, ChangeListId, ClusterId};
+use crate::index::{KindIndex, ProcessIndex};
 use crate::intern::Interner;
 
 /// The backlog of a process that has seen everything.
@@ -28,7 +29,7 @@ pub(crate) struct Views {
     /// The kinds that any process watches.
     pub(super) kinds: Vec<ResourceId>,
     /// By kind: the most writes to one object that a process had not seen.
-    oldest: BTreeMap<u8, usize>,
+    oldest: BTreeMap<KindIndex, usize>,
 }
 
 impl Views {
@@ -53,8 +54,8 @@ impl Views {
     }
 
     /// The plural of a kind, for people.
-    pub(crate) fn kind_name(&self, kind: u8) -> &str {
-        &self.kinds[usize::from(kind)].plural
+    pub(crate) fn kind_name(&self, kind: KindIndex) -> &str {
+        &self.kinds[kind.index()].plural
     }
 
     /// By plural: the most writes to one object that a process had not seen.
@@ -62,13 +63,13 @@ impl Views {
         self.oldest.iter().map(|(kind, writes)| (self.kind_name(*kind).to_owned(), *writes)).collect()
     }
 
-    pub(super) fn kind_of(&self, key: &Key) -> Option<u8> {
+    pub(super) fn kind_of(&self, key: &Key) -> Option<KindIndex> {
         let is = |kind: &ResourceId| *kind.group == *key.group && *kind.plural == *key.plural;
-        self.kinds.iter().position(is).map(|index| index as u8)
+        KindIndex::all(self.kinds.len()).find(|kind| is(&self.kinds[kind.index()]))
     }
 
     /// How many of the changes in a backlog are to the same object as the given one.
-    fn writes_to(&self, backlog: &Backlog, kind: u8, key: &Key) -> usize {
+    fn writes_to(&self, backlog: &Backlog, kind: KindIndex, key: &Key) -> usize {
         backlog.of(kind).iter().filter(|change| self.changes.get(**change).key == *key).count()
     }
 
@@ -84,13 +85,24 @@ impl Views {
 impl Parts {
     /// Changes were committed. A watch delivers what would leave an object more writes behind than is allowed, unless
     /// the process is cut off.
-    pub(crate) fn commit(&mut self, host: &mut Host, process: usize, changes: ChangeListId, is_cut: bool) {
+    pub(crate) fn commit(
+        &mut self,
+        host: &mut Host,
+        process: ProcessIndex,
+        changes: ChangeListId,
+        is_cut: bool,
+    ) {
+        debug_assert!(
+            self.setup.faults.can_lag(),
+            "without lag, changes are marked at once and no backlog is kept"
+        );
         let mut backlog = (**self.views.backlogs.get(host.unseen)).clone();
         for change in self.views.change_lists.get(changes).clone().iter() {
             let Some(kind) = self.watched_kind(process, *change) else { continue };
             backlog.push(kind, *change);
             let key = self.views.changes.get(*change).key.clone();
             let lag = usize::from(self.setup.faults.stale);
+            // A watch delivers in order, so other objects of the kind may have to be delivered first.
             while !is_cut && self.views.writes_to(&backlog, kind, &key) > lag {
                 self.deliver_change(host, process, &mut backlog, kind);
             }
@@ -100,13 +112,19 @@ impl Parts {
     }
 
     /// The watch of a kind delivers one more change.
-    pub(crate) fn advance(&mut self, host: &mut Host, process: usize, kind: u8) {
+    pub(crate) fn advance(&mut self, host: &mut Host, process: ProcessIndex, kind: KindIndex) {
         let mut backlog = (**self.views.backlogs.get(host.unseen)).clone();
         self.deliver_change(host, process, &mut backlog, kind);
         host.unseen = self.views.backlogs.id(backlog);
     }
 
-    fn deliver_change(&mut self, host: &mut Host, process: usize, backlog: &mut Backlog, kind: u8) {
+    fn deliver_change(
+        &mut self,
+        host: &mut Host,
+        process: ProcessIndex,
+        backlog: &mut Backlog,
+        kind: KindIndex,
+    ) {
         if let Some(change) = backlog.pop(kind) {
             let Change { key, before, after, .. } = (**self.views.changes.get(change)).clone();
             self.mark_change(host, process, &key, before.as_deref(), after.as_deref());
@@ -116,7 +134,7 @@ impl Parts {
     pub(super) fn mark_change(
         &mut self,
         host: &mut Host,
-        process: usize,
+        process: ProcessIndex,
         key: &Key,
         before: Option<&serde_json::Value>,
         after: Option<&serde_json::Value>,
@@ -134,6 +152,7 @@ impl Parts {
             let key = self.views.changes.get(*change).key.clone();
             let Some(kind) = self.views.kind_of(&key) else { continue };
             backlog.push(kind, *change);
+            // The oldest view is not that of a process: nothing is delivered, it is only not so old any more.
             while self.views.writes_to(&backlog, kind, &key) > lag {
                 backlog.pop(kind);
             }
@@ -142,7 +161,7 @@ impl Parts {
     }
 
     /// The backlogs with which a process's watches may begin again.
-    pub(crate) fn positions(&mut self, process: usize, oldest: BacklogId) -> Arc<[BacklogId]> {
+    pub(crate) fn positions(&mut self, process: ProcessIndex, oldest: BacklogId) -> Arc<[BacklogId]> {
         let oldest = self.views.backlogs.get(oldest).clone();
         let mut watched = Backlog::default();
         for (kind, change) in oldest.all().filter(|(_, change)| self.watched_kind(process, *change).is_some())
@@ -163,6 +182,7 @@ impl Parts {
         for change in undelivered.into_iter().rev() {
             let Change { key, before, version, .. } = &**self.views.changes.get(change);
             let known = store.history().find(|(known, _)| *known == key);
+            // A change that found no object made one: without it, the object has been made once less.
             let incarnation = known.map_or(0, |(_, history)| history.incarnation);
             let history = History {
                 version: version - 1,

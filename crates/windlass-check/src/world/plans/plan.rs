@@ -6,6 +6,7 @@ use super::situation::SituationId;
 use crate::action::{Action, KINDS};
 use crate::host::network::NetworkOp;
 use crate::ids::{ClusterId, EnvironmentId, NetworkId, ViolationId};
+use crate::index::ProcessIndex;
 use crate::intern::{Id, Interner};
 use crate::world::ops::HostOp;
 use crate::world::transitions::PackedCondition;
@@ -64,7 +65,7 @@ pub(crate) struct Operations {
     pub(crate) network: Vec<NetworkOp>,
     /// The cluster and the environment, if they change for other processes too.
     pub(crate) surroundings: Option<(ClusterId, EnvironmentId)>,
-    pub(crate) hosts: Vec<(u8, HostOp)>,
+    pub(crate) hosts: Vec<(ProcessIndex, HostOp)>,
 }
 
 /// The number of operations that a plan leaves open, with one bit that says whether there are any on the network, and

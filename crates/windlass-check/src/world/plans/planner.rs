@@ -11,6 +11,7 @@ use super::stored;
 use crate::action::Action;
 use crate::host::network::Network;
 use crate::ids::{ClusterId, EnvironmentId, NetworkId};
+use crate::index::ProcessIndex;
 use crate::intern::{Id, IdTable, Interner};
 use crate::world::parts::Parts;
 use crate::world::shared::Locked;
@@ -88,6 +89,7 @@ pub(crate) struct Planner {
     /// What open operations have made of networks and situations, and the same of networks as far as it was lately.
     networks_after: FxHashMap<(NetworkId, Open), NetworkId>,
     recent_networks_after: Recent<(NetworkId, Open), Network>,
+    /// Not all of these are kept: to work one out again takes a few look-ups.
     situations_after: Recent<(SituationId, Open), Situation>,
 }
 
@@ -144,7 +146,7 @@ impl Planner {
     pub(crate) fn plan(
         &mut self,
         words: &[u32],
-        process: usize,
+        process: ProcessIndex,
         transitions: &mut Transitions,
         situations: &mut Situations,
     ) {
@@ -164,7 +166,7 @@ impl Planner {
     fn make_plan(
         &mut self,
         state: &State,
-        process: usize,
+        process: ProcessIndex,
         situation: SituationId,
         transitions: &mut Transitions,
         situations: &mut Situations,
@@ -189,7 +191,7 @@ impl Planner {
         transitions: &mut Transitions,
         situations: &mut Situations,
     ) -> EnvironmentPlanId {
-        let Situation { cluster, environment, .. } = situations.get(stored::situation(words, 0));
+        let Situation { cluster, environment, .. } = situations.get(stored::any_situation(words));
         let surroundings = Surroundings { network: stored::network(words), cluster, environment };
         if let Some(number) = self.environment_plan_numbers.get(&surroundings) {
             return *number;
@@ -266,9 +268,9 @@ impl Planner {
         if let Some((cluster, environment)) = operations.surroundings {
             (situation.cluster, situation.environment) = (cluster, environment);
         }
-        let own = operations.hosts.iter().filter(|(process, _)| u32::from(*process) == situation.process);
+        let own = operations.hosts.iter().filter(|(process, _)| *process == situation.process);
         for (_, op) in own {
-            let step = self.parts.lock().host_op(situation.host, situation.process as usize, *op);
+            let step = self.parts.lock().host_op(situation.host, situation.process, *op);
             debug_assert!(step.ending.is_none(), "what others do ends no reconcile");
             situation.host = step.host;
         }
@@ -283,12 +285,13 @@ fn outcome<Next>(
     state: &State,
     action: Action,
     condition: Condition,
-    process: Option<usize>,
+    process: Option<ProcessIndex>,
     transitions: &mut Transitions,
     next: impl FnOnce(&Step) -> Next,
 ) -> Outcome<Next> {
     let (step, deferred) = transitions.perform_for_plan(state, action, process);
-    // A world without processes has one situation all the same.
+    // If no other process is in these surroundings, the next situation says it all. (A world without processes has one
+    // situation all the same.)
     let others = transitions.controllers().max(1) > usize::from(process.is_some());
     let changed = step.state.visible() != state.visible();
     let open = Operations {

@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use super::recent::Recent;
 use super::stored;
 use crate::ids::{ClusterId, EnvironmentId, HostId};
+use crate::index::ProcessIndex;
 use crate::intern::Id;
 use crate::world::shared::Locked;
 use crate::world::state::{MOST_PROCESSES, State};
@@ -15,7 +16,8 @@ use crate::world::state::{MOST_PROCESSES, State};
 /// A process: its own state, and what surrounds it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Situation {
-    pub(crate) process: u32,
+    /// Two processes that know the same may watch different kinds, so it matters which one it is.
+    pub(crate) process: ProcessIndex,
     pub(crate) host: HostId,
     pub(crate) cluster: ClusterId,
     pub(crate) environment: EnvironmentId,
@@ -26,10 +28,10 @@ pub(crate) type SituationId = Id<Situation>;
 
 impl Situation {
     /// That of a process in a state.
-    pub(crate) fn of(state: &State, process: usize) -> Self {
+    pub(crate) fn of(state: &State, process: ProcessIndex) -> Self {
         Situation {
-            process: process as u32,
-            host: state.hosts[process],
+            process,
+            host: state.host(process),
             cluster: state.cluster,
             environment: state.environment,
         }
@@ -87,16 +89,16 @@ impl Situations {
 
     /// The state that some numbers stand for.
     pub(crate) fn decode(&mut self, words: &[u32]) -> State {
-        let Situation { cluster, environment, .. } = self.get(stored::situation(words, 0));
+        let Situation { cluster, environment, .. } = self.get(stored::any_situation(words));
         let mut hosts = [HostId::FIRST; MOST_PROCESSES];
-        for (process, number) in stored::situations(words).enumerate() {
+        for (process, number) in stored::situations(words) {
             let situation = self.get(number);
             debug_assert_eq!(
-                (situation.process as usize, situation.cluster, situation.environment),
+                (situation.process, situation.cluster, situation.environment),
                 (process, cluster, environment),
                 "every process of a state is in the same surroundings"
             );
-            hosts[process] = situation.host;
+            hosts[process.index()] = situation.host;
         }
         State { cluster, network: stored::network(words), environment, hosts }
     }

@@ -5,12 +5,13 @@
 
 use crate::host::database::Collection;
 use crate::ids::{AskId, ClusterId, NodeId, ServicesId};
+use crate::index::PermutationIndex;
 use crate::steps::NodeNext;
 use crate::world::parts::Parts;
 
 impl Parts {
     /// The permuted history must ask for the permuted requests.
-    pub(super) fn compare_nodes(&mut self, permutation: usize, node: NodeId, permuted: NodeId) {
+    pub(super) fn compare_nodes(&mut self, permutation: PermutationIndex, node: NodeId, permuted: NodeId) {
         let expected = match self.steps.node(node).next.clone() {
             NodeNext::Ask(asked) => {
                 let asked = asked.iter().map(|ask| self.permute_ask(permutation, *ask)).collect();
@@ -32,7 +33,7 @@ impl Parts {
     pub(crate) fn compare_effects(&mut self, cluster: ClusterId, ask: AskId) {
         let after = self.effect_of(cluster, ask).cluster;
         self.learn_uids(after);
-        for permutation in 0..self.permutations.all.len() {
+        for permutation in PermutationIndex::all(self.permutations.all.len()) {
             let (there, asked) =
                 (self.permute_cluster(permutation, cluster), self.permute_ask(permutation, ask));
             let (here, there) = (self.effect_of(cluster, ask), self.effect_of(there, asked));
@@ -51,7 +52,7 @@ impl Parts {
     /// What the cluster's own controllers would do must be, permuted, what they would do to the permuted cluster. The
     /// names that some of them make up depend on all of a template, the names in it included.
     pub(crate) fn compare_collections(&mut self, cluster: ClusterId, wanted: &[Collection]) {
-        for permutation in 0..self.permutations.all.len() {
+        for permutation in PermutationIndex::all(self.permutations.all.len()) {
             let there = self.permute_cluster(permutation, cluster);
             let there = self.database.collections(there, &mut self.asks);
             let mut expected = Vec::new();
@@ -69,7 +70,7 @@ impl Parts {
 
     /// The same for a call of a service.
     pub(crate) fn compare_calls(&mut self, services: ServicesId, ask: AskId) {
-        for permutation in 0..self.permutations.all.len() {
+        for permutation in PermutationIndex::all(self.permutations.all.len()) {
             let (there, asked) =
                 (self.permute_services(permutation, services), self.permute_ask(permutation, ask));
             let (after, answer) = self.services.apply(services, ask, &self.asks, &mut self.answers);

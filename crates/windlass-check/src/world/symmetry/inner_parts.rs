@@ -12,6 +12,7 @@ use crate::ids::{
     AnswerId, AskId, BacklogId, ChangeId, ChangeListId, ClusterId, JobId, JobSetId, MarksId, MessageId,
     NodeId, ServicesId,
 };
+use crate::index::{PermutationIndex, ProcessIndex};
 use crate::steps::Job;
 use crate::world::parts::{NO_MESSAGE, Parts};
 
@@ -20,8 +21,8 @@ use crate::world::parts::{NO_MESSAGE, Parts};
 const DEFINITIONS: &str = "apiextensions.k8s.io";
 
 impl Parts {
-    pub(super) fn permute_backlog(&mut self, permutation: usize, backlog: BacklogId) -> BacklogId {
-        if !self.permutations.all[permutation].moves_names() {
+    pub(super) fn permute_backlog(&mut self, permutation: PermutationIndex, backlog: BacklogId) -> BacklogId {
+        if !self.permutations.all[permutation.index()].moves_names() {
             return backlog;
         }
         let backlog = self.views.backlogs.get(backlog).clone();
@@ -29,7 +30,7 @@ impl Parts {
         self.views.backlogs.id(permuted)
     }
 
-    pub(super) fn permute_change(&mut self, permutation: usize, change: ChangeId) -> ChangeId {
+    pub(super) fn permute_change(&mut self, permutation: PermutationIndex, change: ChangeId) -> ChangeId {
         let change = self.views.changes.get(change).clone();
         let side = |side: &Option<Arc<Value>>| {
             side.as_ref().map(|found| Arc::new(self.permutations.value(permutation, found)))
@@ -39,7 +40,7 @@ impl Parts {
         self.views.changes.id(Change { key, before, after, version: change.version })
     }
 
-    pub(super) fn permute_job(&mut self, permutation: usize, job: JobId) -> JobId {
+    pub(super) fn permute_job(&mut self, permutation: PermutationIndex, job: JobId) -> JobId {
         if let Some(known) = self.permutations.jobs.get(&(permutation, job)) {
             return *known;
         }
@@ -48,13 +49,13 @@ impl Parts {
             &self.permutations.text(permutation, &old.target.namespace),
             &self.permutations.text(permutation, &old.target.name),
         );
-        let controller = self.permutations.all[permutation].process(old.controller);
+        let controller = self.permutations.all[permutation.index()].process(old.controller);
         let permuted = self.jobs.id(Job { controller, target, ..(*old).clone() });
         self.permutations.jobs.insert((permutation, job), permuted);
         permuted
     }
 
-    pub(super) fn permute_message(&mut self, permutation: usize, message: MessageId) -> MessageId {
+    pub(super) fn permute_message(&mut self, permutation: PermutationIndex, message: MessageId) -> MessageId {
         if message == NO_MESSAGE {
             return message;
         }
@@ -64,14 +65,14 @@ impl Parts {
         let old = self.messages.get(message).clone();
         let ask = self.permute_ask(permutation, old.ask);
         let decided_on = old.decided_on.as_ref().map(|uid| self.permutations.text(permutation, uid).into());
-        let sender = self.permutations.all[permutation].process(old.sender);
+        let sender = self.permutations.all[permutation.index()].process(old.sender);
         let permuted = self.messages.id(Message { sender, ask, decided_on });
         self.permutations.messages.insert((permutation, message), permuted);
         permuted
     }
 
     /// The point of a reconcile that permuted answers lead to: the code is run with them.
-    pub(super) fn permute_node(&mut self, permutation: usize, node: NodeId) -> NodeId {
+    pub(super) fn permute_node(&mut self, permutation: PermutationIndex, node: NodeId) -> NodeId {
         if let Some(known) = self.permutations.nodes.get(&(permutation, node)) {
             return *known;
         }
@@ -98,8 +99,8 @@ impl Parts {
         permuted
     }
 
-    pub(super) fn permute_ask(&mut self, permutation: usize, ask: AskId) -> AskId {
-        if !self.permutations.all[permutation].moves_names() {
+    pub(super) fn permute_ask(&mut self, permutation: PermutationIndex, ask: AskId) -> AskId {
+        if !self.permutations.all[permutation.index()].moves_names() {
             return ask;
         }
         if let Some(known) = self.permutations.asks.get(&(permutation, ask)) {
@@ -121,8 +122,8 @@ impl Parts {
         permuted
     }
 
-    pub(super) fn permute_answer(&mut self, permutation: usize, answer: AnswerId) -> AnswerId {
-        if !self.permutations.all[permutation].moves_names() {
+    pub(super) fn permute_answer(&mut self, permutation: PermutationIndex, answer: AnswerId) -> AnswerId {
+        if !self.permutations.all[permutation.index()].moves_names() {
             return answer;
         }
         if let Some(known) = self.permutations.answers.get(&(permutation, answer)) {
@@ -156,8 +157,12 @@ impl Parts {
         permuted
     }
 
-    pub(super) fn permute_services(&mut self, permutation: usize, services: ServicesId) -> ServicesId {
-        if !self.permutations.all[permutation].moves_names() {
+    pub(super) fn permute_services(
+        &mut self,
+        permutation: PermutationIndex,
+        services: ServicesId,
+    ) -> ServicesId {
+        if !self.permutations.all[permutation.index()].moves_names() {
             return services;
         }
         if let Some(known) = self.permutations.services.get(&(permutation, services)) {
@@ -171,8 +176,8 @@ impl Parts {
         permuted
     }
 
-    pub(super) fn permute_cluster(&mut self, permutation: usize, cluster: ClusterId) -> ClusterId {
-        if !self.permutations.all[permutation].moves_names() {
+    pub(super) fn permute_cluster(&mut self, permutation: PermutationIndex, cluster: ClusterId) -> ClusterId {
+        if !self.permutations.all[permutation.index()].moves_names() {
             return cluster;
         }
         if let Some(known) = self.permutations.clusters.get(&(permutation, cluster)) {
@@ -195,19 +200,23 @@ impl Parts {
     }
 
     /// The jobs that a change concerns, by process, with names and processes permuted.
-    pub(super) fn permute_marks(&mut self, permutation: usize, marks: MarksId) -> MarksId {
+    pub(super) fn permute_marks(&mut self, permutation: PermutationIndex, marks: MarksId) -> MarksId {
         let marks = self.marks.get(marks).clone();
         let mut permuted = (*marks).clone();
-        for (process, jobs) in marks.iter().enumerate() {
-            let other = self.permutations.all[permutation].process(process);
-            permuted[other] = self.permute_job_set(permutation, *jobs);
+        for (process, jobs) in ProcessIndex::all(marks.len()).zip(marks.iter()) {
+            let other = self.permutations.all[permutation.index()].process(process);
+            permuted[other.index()] = self.permute_job_set(permutation, *jobs);
         }
         self.marks.id(permuted)
     }
 
     /// A list of changes with names permuted.
-    pub(super) fn permute_changes(&mut self, permutation: usize, changes: ChangeListId) -> ChangeListId {
-        if !self.setup.faults.can_lag() || !self.permutations.all[permutation].moves_names() {
+    pub(super) fn permute_changes(
+        &mut self,
+        permutation: PermutationIndex,
+        changes: ChangeListId,
+    ) -> ChangeListId {
+        if !self.setup.faults.can_lag() || !self.permutations.all[permutation.index()].moves_names() {
             return changes;
         }
         let changes = self.views.change_lists.get(changes).clone();
@@ -215,7 +224,7 @@ impl Parts {
         self.views.change_lists.id(permuted)
     }
 
-    pub(super) fn permute_job_set(&mut self, permutation: usize, jobs: JobSetId) -> JobSetId {
+    pub(super) fn permute_job_set(&mut self, permutation: PermutationIndex, jobs: JobSetId) -> JobSetId {
         let jobs = self.job_sets.get(jobs).clone();
         let permuted = sorted(jobs.iter().map(|job| self.permute_job(permutation, *job)));
         self.job_sets.id(permuted)

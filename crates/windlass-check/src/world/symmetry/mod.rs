@@ -27,6 +27,7 @@ use super::state::{State, Visible};
 use crate::ids::{
     AnswerId, AskId, ClusterId, EnvironmentId, HostId, JobId, MessageId, NetworkId, NodeId, ServicesId,
 };
+use crate::index::{PermutationIndex, ProcessIndex};
 use crate::reductions::Reductions;
 use permutation::permutations;
 
@@ -43,13 +44,13 @@ pub(crate) struct Permutations {
     pub(crate) all: Vec<Permutation>,
     /// Where a uid comes from.
     uids: BTreeMap<String, (Key, u64)>,
-    asks: FxHashMap<(usize, AskId), AskId>,
-    answers: FxHashMap<(usize, AnswerId), AnswerId>,
-    messages: FxHashMap<(usize, MessageId), MessageId>,
-    nodes: FxHashMap<(usize, NodeId), NodeId>,
-    jobs: FxHashMap<(usize, JobId), JobId>,
-    clusters: FxHashMap<(usize, ClusterId), ClusterId>,
-    services: FxHashMap<(usize, ServicesId), ServicesId>,
+    asks: FxHashMap<(PermutationIndex, AskId), AskId>,
+    answers: FxHashMap<(PermutationIndex, AnswerId), AnswerId>,
+    messages: FxHashMap<(PermutationIndex, MessageId), MessageId>,
+    nodes: FxHashMap<(PermutationIndex, NodeId), NodeId>,
+    jobs: FxHashMap<(PermutationIndex, JobId), JobId>,
+    clusters: FxHashMap<(PermutationIndex, ClusterId), ClusterId>,
+    services: FxHashMap<(PermutationIndex, ServicesId), ServicesId>,
     /// What was found not to be alike.
     pub(crate) broken: Option<Asymmetry>,
 }
@@ -59,10 +60,10 @@ pub(super) struct Permuter {
     parts: Locked<Parts>,
     permutations: Arc<[Permutation]>,
     processes: usize,
-    clusters: FxHashMap<(usize, ClusterId), ClusterId>,
-    networks: FxHashMap<(usize, NetworkId), NetworkId>,
-    environments: FxHashMap<(usize, EnvironmentId), EnvironmentId>,
-    hosts: FxHashMap<(usize, HostId), HostId>,
+    clusters: FxHashMap<(PermutationIndex, ClusterId), ClusterId>,
+    networks: FxHashMap<(PermutationIndex, NetworkId), NetworkId>,
+    environments: FxHashMap<(PermutationIndex, EnvironmentId), EnvironmentId>,
+    hosts: FxHashMap<(PermutationIndex, HostId), HostId>,
 }
 
 impl Permuter {
@@ -79,17 +80,17 @@ impl Permuter {
     }
 
     /// What a process becomes.
-    pub(super) fn process(&self, process: usize, permutation: usize) -> usize {
-        self.permutations[permutation].process(process)
+    pub(super) fn process(&self, process: ProcessIndex, permutation: PermutationIndex) -> ProcessIndex {
+        self.permutations[permutation.index()].process(process)
     }
 
     /// What an ask becomes.
-    pub(super) fn permute_ask(&self, ask: AskId, permutation: usize) -> AskId {
+    pub(super) fn permute_ask(&self, ask: AskId, permutation: PermutationIndex) -> AskId {
         self.parts.lock().permute_ask(permutation, ask)
     }
 
     /// The state with names and processes permuted.
-    pub(super) fn permute(&mut self, state: &State, permutation: usize) -> State {
+    pub(super) fn permute(&mut self, state: &State, permutation: PermutationIndex) -> State {
         let (cluster, environment) = self.permute_visible(state.visible(), permutation);
         let mut permuted = State {
             cluster,
@@ -97,15 +98,20 @@ impl Permuter {
             environment,
             ..*state
         };
-        for process in 0..self.processes {
+        // What a host knows names no process but by its jobs and messages, so it moves to the process's new place.
+        for process in ProcessIndex::all(self.processes) {
             let other = self.process(process, permutation);
-            permuted.hosts[other] = self.permute_host(state.hosts[process], permutation);
+            permuted.hosts[other.index()] = self.permute_host(state.host(process), permutation);
         }
         permuted
     }
 
     /// What properties see of it.
-    pub(super) fn permute_visible(&mut self, (cluster, environment): Visible, permutation: usize) -> Visible {
+    pub(super) fn permute_visible(
+        &mut self,
+        (cluster, environment): Visible,
+        permutation: PermutationIndex,
+    ) -> Visible {
         let parts = &self.parts;
         let clusters = self.clusters.entry((permutation, cluster));
         let environments = self.environments.entry((permutation, environment));
@@ -115,13 +121,13 @@ impl Permuter {
         )
     }
 
-    fn permute_network(&mut self, network: NetworkId, permutation: usize) -> NetworkId {
+    fn permute_network(&mut self, network: NetworkId, permutation: PermutationIndex) -> NetworkId {
         let parts = &self.parts;
         let known = self.networks.entry((permutation, network));
         *known.or_insert_with(|| parts.lock().permuted_network(permutation, network))
     }
 
-    fn permute_host(&mut self, host: HostId, permutation: usize) -> HostId {
+    fn permute_host(&mut self, host: HostId, permutation: PermutationIndex) -> HostId {
         let parts = &self.parts;
         let known = self.hosts.entry((permutation, host));
         *known.or_insert_with(|| parts.lock().permuted_host(permutation, host))
@@ -136,7 +142,7 @@ impl Parts {
         let processes = self.processes_by_controller(replicas);
         self.permutations.all = permutations(&names, &processes);
         self.learn_uids(start.cluster);
-        let all = 0..self.permutations.all.len();
+        let all = PermutationIndex::all(self.permutations.all.len());
         let unchanged: Vec<bool> = all.map(|permutation| self.leaves_unchanged(permutation, start)).collect();
         // What leaves the start as it is can be done twice, and undone: nothing that belongs to it is missing.
         let found = std::mem::take(&mut self.permutations);
@@ -146,11 +152,13 @@ impl Parts {
     }
 
     /// The processes of each controller; each by itself if they are not to be permuted.
-    fn processes_by_controller(&self, replicas: bool) -> Vec<Vec<usize>> {
-        let mut groups: Vec<Vec<usize>> = Vec::new();
-        for (process, controller) in self.setup.processes.iter().enumerate() {
-            let is_alike =
-                |group: &&mut Vec<usize>| self.setup.processes[group[0]].name() == controller.name();
+    fn processes_by_controller(&self, replicas: bool) -> Vec<Vec<ProcessIndex>> {
+        let mut groups: Vec<Vec<ProcessIndex>> = Vec::new();
+        let processes = &self.setup.processes;
+        for (process, controller) in ProcessIndex::all(processes.len()).zip(processes) {
+            let is_alike = |group: &&mut Vec<ProcessIndex>| {
+                self.setup.processes[group[0].index()].name() == controller.name()
+            };
             match groups.iter_mut().find(is_alike).filter(|_| replicas) {
                 Some(group) => group.push(process),
                 None => groups.push(vec![process]),
@@ -159,14 +167,14 @@ impl Parts {
         groups
     }
 
-    fn leaves_unchanged(&mut self, permutation: usize, start: &State) -> bool {
+    fn leaves_unchanged(&mut self, permutation: PermutationIndex, start: &State) -> bool {
         let scripts: Vec<Option<AskId>> = self.scripts.iter().flatten().copied().collect();
-        let moves_names = self.permutations.all[permutation].moves_names();
+        let moves_names = self.permutations.all[permutation.index()].moves_names();
         self.permute_cluster(permutation, start.cluster) == start.cluster
             && self.permuted_environment(permutation, start.environment) == start.environment
-            && (0..self.setup.processes.len()).all(|process| {
-                let other = self.permutations.all[permutation].process(process);
-                self.permuted_host(permutation, start.hosts[process]) == start.hosts[other]
+            && ProcessIndex::all(self.setup.processes.len()).all(|process| {
+                let other = self.permutations.all[permutation.index()].process(process);
+                self.permuted_host(permutation, start.host(process)) == start.host(other)
             })
             // What a script waits for may be about one of the names in particular.
             && (!moves_names
@@ -188,8 +196,8 @@ impl Parts {
 
 impl Permutations {
     /// Notes that something comes out differently once it is permuted.
-    fn note_asymmetry(&mut self, permutation: usize) {
-        let moves_names = self.all[permutation].moves_names();
+    fn note_asymmetry(&mut self, permutation: PermutationIndex) {
+        let moves_names = self.all[permutation.index()].moves_names();
         self.broken.get_or_insert(if moves_names { Asymmetry::Names } else { Asymmetry::Processes });
     }
 }

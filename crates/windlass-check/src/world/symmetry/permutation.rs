@@ -1,5 +1,6 @@
 //! Permutations of equal objects, by their names, and of the processes of one controller.
 
+use crate::index::ProcessIndex;
 use std::collections::BTreeMap;
 
 /// More permutations than this cost more than they save.
@@ -13,7 +14,7 @@ pub(crate) struct Permutation {
     /// The names that change; empty if none does.
     names: BTreeMap<String, String>,
     /// By process: the one that it becomes.
-    processes: Vec<usize>,
+    processes: Vec<ProcessIndex>,
 }
 
 impl Permutation {
@@ -28,20 +29,20 @@ impl Permutation {
     }
 
     /// What a process becomes.
-    pub(crate) fn process(&self, process: usize) -> usize {
-        self.processes.get(process).copied().unwrap_or(process)
+    pub(crate) fn process(&self, process: ProcessIndex) -> ProcessIndex {
+        self.processes.get(process.index()).copied().unwrap_or(process)
     }
 
     fn is_trivial(&self) -> bool {
-        self.names.is_empty() && (0..).zip(&self.processes).all(|(own, other)| own == *other)
+        self.names.is_empty() && (0..).zip(&self.processes).all(|(own, other)| own == other.index())
     }
 }
 
 /// All permutations within each group of names and each group of processes, without the identity. Where both together
 /// are too many, only those of the processes.
-pub(crate) fn permutations(names: &[Vec<String>], processes: &[Vec<usize>]) -> Vec<Permutation> {
+pub(crate) fn permutations(names: &[Vec<String>], processes: &[Vec<ProcessIndex>]) -> Vec<Permutation> {
     let (names, processes) = (orders(names), orders(processes));
-    let all = |names: &[BTreeMap<String, String>], processes: &[BTreeMap<usize, usize>]| {
+    let all = |names: &[BTreeMap<String, String>], processes: &[BTreeMap<ProcessIndex, ProcessIndex>]| {
         let with = |names: &BTreeMap<String, String>| {
             let moved = names.iter().filter(|(name, other)| name != other);
             let names: BTreeMap<_, _> = moved.map(|(name, other)| (name.clone(), other.clone())).collect();
@@ -109,11 +110,18 @@ mod tests {
         group.iter().map(|name| (*name).to_owned()).collect()
     }
 
+    fn processes(group: &[usize]) -> Vec<ProcessIndex> {
+        group.iter().copied().map(ProcessIndex::new).collect()
+    }
+
     #[test]
     fn names_and_processes_are_permuted_independently() {
-        let found = permutations(&[names(&["a", "b"])], &[vec![0, 1], vec![2]]);
+        let found = permutations(&[names(&["a", "b"])], &[processes(&[0, 1]), processes(&[2])]);
         let seen = |permutation: &Permutation| {
-            (permutation.word("a").to_owned(), [0, 1, 2].map(|process| permutation.process(process)))
+            (
+                permutation.word("a").to_owned(),
+                [0, 1, 2].map(|process| permutation.process(ProcessIndex::new(process)).index()),
+            )
         };
         let mut seen: Vec<_> = found.iter().map(seen).collect();
         seen.sort();
@@ -124,14 +132,14 @@ mod tests {
 
     #[test]
     fn too_many_permutations_leave_those_of_the_processes() {
-        let found = permutations(&[names(&["a", "b", "c", "d"])], &[vec![0, 1]]);
+        let found = permutations(&[names(&["a", "b", "c", "d"])], &[processes(&[0, 1])]);
         assert_eq!(found.len(), 1);
-        assert!(!found[0].moves_names() && found[0].process(0) == 1);
+        assert!(!found[0].moves_names() && found[0].process(ProcessIndex::new(0)) == ProcessIndex::new(1));
     }
 
     #[test]
     fn single_members_have_no_permutations() {
-        assert_eq!(permutations(&[names(&["a"])], &[vec![0], vec![1]]), []);
-        assert_eq!(permutations(&[names(&["a", "b", "c", "d", "e"])], &[vec![0]]), []);
+        assert_eq!(permutations(&[names(&["a"])], &[processes(&[0]), processes(&[1])]), []);
+        assert_eq!(permutations(&[names(&["a", "b", "c", "d", "e"])], &[processes(&[0])]), []);
     }
 }

@@ -4,17 +4,26 @@ use crate::host::controller::{Active, Host, Slot};
 use crate::host::environment::Environment;
 use crate::host::network::Network;
 use crate::ids::{ClusterId, EnvironmentId, HostId, JobId, MessageId, NetworkId};
+use crate::index::{PeerIndex, PermutationIndex, ProcessIndex};
 use crate::intern::Id;
 use crate::world::parts::Parts;
 
 impl Parts {
     // Once something is found not to be alike, the check is to be run again: nothing is permuted any more.
 
-    pub(super) fn permuted_cluster(&mut self, permutation: usize, cluster: ClusterId) -> ClusterId {
+    pub(super) fn permuted_cluster(
+        &mut self,
+        permutation: PermutationIndex,
+        cluster: ClusterId,
+    ) -> ClusterId {
         if self.permutations.broken.is_some() { cluster } else { self.permute_cluster(permutation, cluster) }
     }
 
-    pub(super) fn permuted_network(&mut self, permutation: usize, network: NetworkId) -> NetworkId {
+    pub(super) fn permuted_network(
+        &mut self,
+        permutation: PermutationIndex,
+        network: NetworkId,
+    ) -> NetworkId {
         if self.permutations.broken.is_some() {
             return network;
         }
@@ -24,7 +33,7 @@ impl Parts {
 
     pub(super) fn permuted_environment(
         &mut self,
-        permutation: usize,
+        permutation: PermutationIndex,
         environment: EnvironmentId,
     ) -> EnvironmentId {
         if self.permutations.broken.is_some() {
@@ -34,7 +43,7 @@ impl Parts {
         self.environments.id(permuted)
     }
 
-    pub(super) fn permuted_host(&mut self, permutation: usize, host: HostId) -> HostId {
+    pub(super) fn permuted_host(&mut self, permutation: PermutationIndex, host: HostId) -> HostId {
         if self.permutations.broken.is_some() {
             return host;
         }
@@ -42,7 +51,7 @@ impl Parts {
         self.hosts.id(permuted)
     }
 
-    fn permute_network(&mut self, permutation: usize, network: &Network) -> Network {
+    fn permute_network(&mut self, permutation: PermutationIndex, network: &Network) -> Network {
         let mut late: Vec<MessageId> =
             network.late.iter().map(|message| self.permute_message(permutation, *message)).collect();
         late.sort_unstable();
@@ -52,14 +61,18 @@ impl Parts {
         Network { late, copies, awaited }
     }
 
-    fn permute_environment(&mut self, permutation: usize, environment: &Environment) -> Environment {
+    fn permute_environment(
+        &mut self,
+        permutation: PermutationIndex,
+        environment: &Environment,
+    ) -> Environment {
         let clocks = environment.clocks.iter();
         let mut clocks: Vec<(JobId, u32)> =
             clocks.map(|(job, clock)| (self.permute_job(permutation, *job), *clock)).collect();
         clocks.sort_unstable();
         let cuts = environment.cuts.iter();
-        let mut cuts: Vec<(usize, usize)> = cuts
-            .map(|(process, peer)| (self.permutations.all[permutation].process(*process), *peer))
+        let mut cuts: Vec<(ProcessIndex, PeerIndex)> = cuts
+            .map(|(process, peer)| (self.permutations.all[permutation.index()].process(*process), *peer))
             .collect();
         cuts.sort_unstable();
         let oldest = self.permute_backlog(permutation, environment.oldest);
@@ -67,7 +80,7 @@ impl Parts {
         Environment { clocks, cuts, oldest, services, ..environment.clone() }
     }
 
-    fn permute_host(&mut self, permutation: usize, host: &Host) -> Host {
+    fn permute_host(&mut self, permutation: PermutationIndex, host: &Host) -> Host {
         let mut jobs = |jobs: &[JobId]| {
             jobs.iter().map(|job| self.permute_job(permutation, *job)).collect::<Vec<JobId>>()
         };
@@ -88,7 +101,7 @@ impl Parts {
         permuted
     }
 
-    fn permute_slot(&mut self, permutation: usize, slot: &Slot) -> Slot {
+    fn permute_slot(&mut self, permutation: PermutationIndex, slot: &Slot) -> Slot {
         Slot {
             message: self.permute_message(permutation, slot.message),
             replies: sorted(slot.replies.iter().map(|answer| self.permute_answer(permutation, *answer))),

@@ -4,16 +4,17 @@ use serde_json::Value;
 use windlass_model::{Key, MemoryStore, Request};
 
 use super::Permutations;
+use crate::index::PermutationIndex;
 
 const UID_LENGTH: usize = 36;
 
 impl Permutations {
-    pub(super) fn key(&self, permutation: usize, key: &Key) -> Key {
+    pub(super) fn key(&self, permutation: PermutationIndex, key: &Key) -> Key {
         let text = |text: &str| self.text(permutation, text);
         Key::new(&key.group, &key.plural, &text(&key.namespace), &text(&key.name))
     }
 
-    pub(super) fn request(&self, permutation: usize, request: &Request) -> Request {
+    pub(super) fn request(&self, permutation: PermutationIndex, request: &Request) -> Request {
         let mut permuted = request.clone();
         let text = |text: &String| self.text(permutation, text);
         permuted.name = request.name.as_ref().map(text);
@@ -25,7 +26,7 @@ impl Permutations {
         permuted
     }
 
-    pub(super) fn value(&self, permutation: usize, value: &Value) -> Value {
+    pub(super) fn value(&self, permutation: PermutationIndex, value: &Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.text(permutation, text)),
             Value::Array(items) => items.iter().map(|item| self.value(permutation, item)).collect(),
@@ -40,7 +41,7 @@ impl Permutations {
     }
 
     /// Permutes names where they stand as whole words, and the uids of the objects that have them.
-    pub(super) fn text(&self, permutation: usize, text: &str) -> String {
+    pub(super) fn text(&self, permutation: PermutationIndex, text: &str) -> String {
         let mut permuted = String::with_capacity(text.len());
         let mut rest = text;
         while !rest.is_empty() {
@@ -58,7 +59,7 @@ impl Permutations {
                 rest = &rest[letter..];
                 continue;
             }
-            permuted += self.all[permutation].word(&rest[..word]);
+            permuted += self.all[permutation.index()].word(&rest[..word]);
             rest = &rest[word..];
         }
         permuted

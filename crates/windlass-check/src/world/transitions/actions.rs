@@ -2,6 +2,7 @@
 
 use super::{Condition, Transitions};
 use crate::action::{Action, Oddity, SlotIndex};
+use crate::index::{API_SERVER, ProcessIndex, ScriptIndex};
 use crate::world::parts::MenuSlot;
 use crate::world::state::State;
 
@@ -12,7 +13,7 @@ impl Transitions {
     /// Everything that can happen next, in a fixed order.
     pub(crate) fn actions(&mut self, state: &State, actions: &mut Vec<Action>) {
         let mut possible = Vec::new();
-        for process in 0..self.controllers() {
+        for process in ProcessIndex::all(self.controllers()) {
             self.host_actions(state, process, &mut possible);
             let network = self.cache.network(state.network);
             let now = possible.drain(..).filter(|(_, condition)| condition.holds(network));
@@ -23,9 +24,9 @@ impl Transitions {
 
     /// What clients, the network and the cluster's own controllers can do.
     pub(crate) fn common_actions(&mut self, state: &State, actions: &mut Vec<Action>) {
-        for script in 0..self.facts.script_lengths.len() {
+        for script in ScriptIndex::all(self.facts.script_lengths.len()) {
             if self.goes_on(state, script) {
-                actions.push(Action::Client { script: script as u8 });
+                actions.push(Action::Client { script });
             }
         }
         self.late_actions(state, actions);
@@ -37,16 +38,16 @@ impl Transitions {
     }
 
     /// Whether a client's script has an event left and does not wait for something that is not so.
-    fn goes_on(&mut self, state: &State, script: usize) -> bool {
-        let done = self.env(state).scripts[script];
-        if done >= self.facts.script_lengths[script] {
+    fn goes_on(&mut self, state: &State, script: ScriptIndex) -> bool {
+        let done = self.env(state).scripts[script.index()];
+        if done >= self.facts.script_lengths[script.index()] {
             return false;
         }
         let key = (script, state.visible());
         if let Some(known) = self.waits.get(&key) {
             return *known;
         }
-        let event = self.parts().setup.scripts[script][done].clone();
+        let event = self.parts().setup.scripts[script.index()][done].clone();
         let seen = self.seen(state);
         let goes_on = event.wait().is_none_or(|wait| wait.is_over(&seen.view()));
         if let Some(wait) = event.wait()
@@ -63,12 +64,12 @@ impl Transitions {
     pub(crate) fn host_actions(
         &mut self,
         state: &State,
-        process: usize,
+        process: ProcessIndex,
         possible: &mut Vec<(Action, Condition)>,
     ) {
-        let menu = self.cache.menu(state.hosts[process]).clone();
-        let controller = process as u8;
-        let watches = !self.is_cut(state, process, 0);
+        let menu = self.cache.menu(state.host(process)).clone();
+        let controller = process;
+        let watches = !self.is_cut(state, process, API_SERVER);
         let mut actions = Vec::new();
         if watches {
             actions.extend(menu.fresh.iter().map(|job| Action::Notify { controller, job: *job }));
@@ -99,11 +100,11 @@ impl Transitions {
     fn slot_actions(
         &mut self,
         state: &State,
-        process: usize,
+        process: ProcessIndex,
         waiting: &MenuSlot,
         possible: &mut Vec<(Action, Condition)>,
     ) {
-        let slot = SlotIndex { controller: process as u8, active: waiting.active, slot: waiting.slot };
+        let slot = SlotIndex { controller: process, active: waiting.active, slot: waiting.slot };
         let mut free = |action| possible.push((action, Condition::Free));
         if waiting.draws {
             (0..DRAWS).for_each(|value| free(Action::Draw { slot, value }));

@@ -5,6 +5,7 @@
 
 use super::Transitions;
 use crate::action::Action;
+use crate::index::ProcessIndex;
 use crate::world::state::State;
 
 impl Transitions {
@@ -33,10 +34,10 @@ impl Transitions {
 
     /// Whether answers to a process are independent of all other actions: nothing but a second answer can strike a
     /// reconcile that waits for one.
-    pub(crate) fn answers_are_independent(&mut self, state: &State, process: usize) -> bool {
+    pub(crate) fn answers_are_independent(&mut self, state: &State, process: ProcessIndex) -> bool {
         // An answer brings the caches up to date, which whatever else runs in the process can read.
         if self.faults().can_lag()
-            && (self.facts.workers > 1 || self.cache.menu(state.hosts[process]).slots.len() > 1)
+            && (self.facts.workers > 1 || self.cache.menu(state.host(process)).slots.len() > 1)
         {
             return false;
         }

@@ -4,13 +4,14 @@ use windlass::Shortcut;
 
 use super::Transitions;
 use crate::ids::{AnswerId, AskId, ClusterId};
+use crate::index::{API_SERVER, ProcessIndex};
 use crate::world::parts::{Effect, MenuSlot};
 use crate::world::state::State;
 
 impl Transitions {
     /// The cluster that a process sees.
-    pub(crate) fn view_of(&mut self, state: &State, process: usize) -> ClusterId {
-        let unseen = self.cache.menu(state.hosts[process]).unseen;
+    pub(crate) fn view_of(&mut self, state: &State, process: ProcessIndex) -> ClusterId {
+        let unseen = self.cache.menu(state.host(process)).unseen;
         self.cache.view(state.cluster, unseen)
     }
 
@@ -18,11 +19,12 @@ impl Transitions {
     pub(crate) fn answer_of_caches(
         &mut self,
         state: &State,
-        process: usize,
+        process: ProcessIndex,
         ask: AskId,
     ) -> Option<(ClusterId, Effect)> {
         let view = self.view_of(state, process);
         let seen = self.cache.effect(view, ask);
+        // A view that is never behind answers as the API server would, so it makes no difference who does.
         let is_current = !self.faults().can_lag();
         (is_current || self.parts().is_cached(process, ask, seen.answer)).then_some((view, seen))
     }
@@ -32,11 +34,11 @@ impl Transitions {
     pub(crate) fn cached_answer(
         &mut self,
         state: &State,
-        process: usize,
+        process: ProcessIndex,
         slot: &MenuSlot,
     ) -> Option<(ClusterId, AnswerId)> {
         // What was sent is on the network, whatever the cache says by now.
-        if slot.peer != 0 || slot.shortcut == Shortcut::None || slot.delivered {
+        if slot.peer != API_SERVER || slot.shortcut == Shortcut::None || slot.delivered {
             return None;
         }
         let (view, seen) = self.answer_of_caches(state, process, slot.ask)?;
@@ -44,9 +46,9 @@ impl Transitions {
     }
 
     /// Whether a delivery is answered from a view that is behind, and differently for it.
-    pub(crate) fn is_stale(&mut self, state: &State, process: usize, slot: &MenuSlot) -> bool {
-        let is_behind = !self.cache.menu(state.hosts[process]).behind.is_empty();
-        if !is_behind || slot.peer != 0 || slot.shortcut == Shortcut::None {
+    pub(crate) fn is_stale(&mut self, state: &State, process: ProcessIndex, slot: &MenuSlot) -> bool {
+        let is_behind = !self.cache.menu(state.host(process)).behind.is_empty();
+        if !is_behind || slot.peer != API_SERVER || slot.shortcut == Shortcut::None {
             return false;
         }
         let Some((_, seen)) = self.answer_of_caches(state, process, slot.ask) else { return false };

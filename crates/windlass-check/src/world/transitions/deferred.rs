@@ -10,6 +10,7 @@ use crate::fault::Budget;
 use crate::host::environment::EnvOp;
 use crate::host::network::NetworkOp;
 use crate::ids::NetworkId;
+use crate::index::ProcessIndex;
 use crate::world::ops::HostOp;
 use crate::world::state::State;
 
@@ -17,9 +18,9 @@ use crate::world::state::State;
 #[derive(Default)]
 pub(in crate::world) struct Deferred {
     /// The process whose plan it is; `None` if it is the environment's.
-    process: Option<usize>,
+    process: Option<ProcessIndex>,
     pub(in crate::world) network_ops: Vec<NetworkOp>,
-    pub(in crate::world) host_ops: Vec<(u8, HostOp)>,
+    pub(in crate::world) host_ops: Vec<(ProcessIndex, HostOp)>,
 }
 
 impl Transitions {
@@ -28,7 +29,7 @@ impl Transitions {
         &mut self,
         state: &State,
         action: Action,
-        process: Option<usize>,
+        process: Option<ProcessIndex>,
     ) -> (Step, Deferred) {
         debug_assert!(self.deferred.is_none(), "one step is planned at a time");
         self.deferred = Some(Deferred { process, ..Deferred::default() });
@@ -42,14 +43,14 @@ impl Transitions {
     }
 
     /// Changes a controller's state.
-    pub(crate) fn host_op(&mut self, step: &mut Step, controller: usize, op: HostOp) {
+    pub(crate) fn host_op(&mut self, step: &mut Step, controller: ProcessIndex, op: HostOp) {
         if let Some(deferred) = &mut self.deferred
             && deferred.process != Some(controller)
         {
-            deferred.host_ops.push((controller as u8, op));
+            deferred.host_ops.push((controller, op));
             return;
         }
-        let host = &mut step.state.hosts[controller];
+        let host = &mut step.state.hosts[controller.index()];
         let done = self.cache.parts().host_op(*host, controller, op);
         *host = done.host;
         step.violation = step.violation.or(done.violation);

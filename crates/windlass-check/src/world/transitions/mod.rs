@@ -26,6 +26,7 @@ use crate::action::{Action, SlotIndex};
 use crate::fault::Faults;
 use crate::host::environment::Environment;
 use crate::ids::{AnswerId, AskId, BacklogId, ClusterId, MessageId, ViolationId};
+use crate::index::{PeerIndex, ProcessIndex, ScriptIndex};
 
 /// What can happen in a state, and what it leads to, as one worker works it out.
 pub(crate) struct Transitions {
@@ -35,7 +36,7 @@ pub(crate) struct Transitions {
     /// Collects what a step does to parts that a plan leaves open.
     deferred: Option<Deferred>,
     /// By script, and what properties see: whether a script that waits goes on.
-    waits: FxHashMap<(usize, Visible), bool>,
+    waits: FxHashMap<(ScriptIndex, Visible), bool>,
 }
 
 /// A step of the world under way.
@@ -78,7 +79,7 @@ impl Transitions {
     }
 
     /// The name of a process: that of its controller, numbered if there are several of it.
-    pub(crate) fn process_name(&self, process: usize) -> String {
+    pub(crate) fn process_name(&self, process: ProcessIndex) -> String {
         match self.parts().setup.controller_of(process) {
             (name, 0) => name,
             (name, number) => format!("{name}#{}", number + 1),
@@ -101,11 +102,11 @@ impl Transitions {
 
     /// The ask of a slot, if it waits for an answer.
     pub(crate) fn waiting(&mut self, state: &State, slot: SlotIndex) -> Option<&MenuSlot> {
-        self.cache.menu(state.hosts[slot.process()]).slot(slot)
+        self.cache.menu(state.host(slot.process())).slot(slot)
     }
 
     /// Whether a controller cannot reach a peer.
-    pub(crate) fn is_cut(&mut self, state: &State, process: usize, peer: usize) -> bool {
+    pub(crate) fn is_cut(&mut self, state: &State, process: ProcessIndex, peer: PeerIndex) -> bool {
         self.env(state).cuts.contains(&(process, peer))
     }
 
@@ -116,7 +117,7 @@ impl Transitions {
     }
 
     /// The backlogs with which a process's watches may begin again here.
-    pub(crate) fn positions(&mut self, state: &State, process: usize) -> Arc<[BacklogId]> {
+    pub(crate) fn positions(&mut self, state: &State, process: ProcessIndex) -> Arc<[BacklogId]> {
         let oldest = self.env(state).oldest;
         self.cache.positions(process, oldest)
     }

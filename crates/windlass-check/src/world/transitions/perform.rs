@@ -7,6 +7,7 @@ use crate::action::{Action, SlotIndex};
 use crate::host::environment::EnvOp;
 use crate::host::network::NetworkOp;
 use crate::ids::{AnswerId, AskId, MessageId};
+use crate::index::{API_SERVER, ProcessIndex, ScriptIndex};
 use crate::world::ops::HostOp;
 use crate::world::parts::NO_MARKS;
 use crate::world::state::State;
@@ -16,17 +17,13 @@ impl Transitions {
     pub(crate) fn perform(&mut self, state: &State, action: Action) -> Step {
         let mut step = Step::from(state);
         match action {
-            Action::Client { script } => self.client_event(&mut step, script.into()),
-            Action::Notify { controller, job } => {
-                self.host_op(&mut step, controller.into(), HostOp::Notify(job))
-            }
+            Action::Client { script } => self.client_event(&mut step, script),
+            Action::Notify { controller, job } => self.host_op(&mut step, controller, HostOp::Notify(job)),
             Action::NotifyAgain { controller, job } => {
-                self.host_op(&mut step, controller.into(), HostOp::NotifyAgain(job));
+                self.host_op(&mut step, controller, HostOp::NotifyAgain(job));
             }
-            Action::Timer { controller, job } => {
-                self.host_op(&mut step, controller.into(), HostOp::Timer(job))
-            }
-            Action::Start { controller } => self.host_op(&mut step, controller.into(), HostOp::Start),
+            Action::Timer { controller, job } => self.host_op(&mut step, controller, HostOp::Timer(job)),
+            Action::Start { controller } => self.host_op(&mut step, controller, HostOp::Start),
             Action::Deliver { slot, .. } => self.deliver_first(&mut step, slot),
             Action::DeliverAgain { slot } => {
                 let message = self.menu_slot(&step.state, slot).message;
@@ -34,7 +31,7 @@ impl Transitions {
                 self.deliver(&mut step, slot);
             }
             Action::Draw { slot, value } => {
-                let host = state.hosts[slot.process()];
+                let host = state.host(slot.process());
                 let answer = self.parts().drawn_answer(host, slot, value);
                 step.answer = Some(answer);
                 self.host_op(&mut step, slot.process(), HostOp::Receive { slot, answer });
@@ -49,26 +46,25 @@ impl Transitions {
                 let ask = self.cache.collections(state.cluster)[usize::from(index)].ask;
                 self.meet_database(&mut step, ask);
             }
-            Action::Crash { controller, position } => {
-                self.crash(&mut step, controller.into(), position.into())
-            }
+            Action::Crash { controller, position } => self.crash(&mut step, controller, position.into()),
             Action::LoseRequest { slot } => self.lose_request(&mut step, slot),
             Action::LoseReply { slot } => self.lose_reply(&mut step, slot),
             Action::Error { slot } => self.answer_with_error(&mut step, slot),
-            Action::Cut { controller, peer } => self.cut(&mut step, controller.into(), peer.into()),
-            Action::Heal { controller, peer } => self.heal(&mut step, controller.into(), peer.into()),
+            Action::Cut { controller, peer } => self.cut(&mut step, controller, peer),
+            Action::Heal { controller, peer } => self.heal(&mut step, controller, peer),
             Action::Timeout { slot } => self.time_out_in_partition(&mut step, slot),
             Action::Advance { controller, kind } => {
-                self.host_op(&mut step, controller.into(), HostOp::Advance { kind })
+                self.host_op(&mut step, controller, HostOp::Advance { kind })
             }
-            Action::Gap { controller, position } => self.gap(&mut step, controller.into(), position.into()),
-            Action::ClockJump { controller, forward } => self.jump(&mut step, controller.into(), forward),
+            Action::Gap { controller, position } => self.gap(&mut step, controller, position.into()),
+            Action::ClockJump { controller, forward } => self.jump(&mut step, controller, forward),
         }
         step
     }
 
-    fn client_event(&mut self, step: &mut Step, script: usize) {
-        let (ask, event) = (self.script_ask(&step.state, script), self.env(&step.state).scripts[script]);
+    fn client_event(&mut self, step: &mut Step, script: ScriptIndex) {
+        let (ask, event) =
+            (self.script_ask(&step.state, script), self.env(&step.state).scripts[script.index()]);
         self.env_op(step, EnvOp::Script(script));
         // What it has waited for is so, which changes nothing else.
         let Some(ask) = ask else { return };
@@ -118,7 +114,7 @@ impl Transitions {
     /// A message takes effect: on the database, with the watches it concerns, or on a service.
     pub(crate) fn execute(&mut self, step: &mut Step, message: MessageId) {
         let facts = self.cache.message(message);
-        if facts.peer > 0 {
+        if facts.peer != API_SERVER {
             self.meet_service(step, facts.ask);
             return;
         }
@@ -149,7 +145,7 @@ impl Transitions {
             self.commit(step, effect.changes);
         } else if effect.marks != NO_MARKS {
             let marks = self.cache.marks(effect.marks).clone();
-            for (controller, jobs) in marks.iter().enumerate() {
+            for (controller, jobs) in ProcessIndex::all(marks.len()).zip(marks.iter()) {
                 self.host_op(step, controller, HostOp::Mark(*jobs));
             }
         }
@@ -167,15 +163,15 @@ impl Transitions {
     }
 
     /// What a client's script asks for next; `None` if it waits for something.
-    pub(crate) fn script_ask(&mut self, state: &State, script: usize) -> Option<AskId> {
-        let done = self.env(state).scripts[script];
-        self.parts().scripts[script][done]
+    pub(crate) fn script_ask(&mut self, state: &State, script: ScriptIndex) -> Option<AskId> {
+        let done = self.env(state).scripts[script.index()];
+        self.parts().scripts[script.index()][done]
     }
 
     /// The answer that is on its way.
     pub(crate) fn reply_answer(&mut self, state: &State, slot: SlotIndex, reply: u8) -> Option<AnswerId> {
         let parts = self.parts();
-        let host = parts.hosts.get(state.hosts[slot.process()]);
+        let host = parts.hosts.get(state.host(slot.process()));
         let waiting = &host.active[usize::from(slot.active)].slots[usize::from(slot.slot)];
         waiting.replies.get(usize::from(reply)).copied()
     }
