@@ -21,8 +21,6 @@
 //! assert_eq!(status.message, "configmaps \"a\" already exists");
 //! ```
 
-#![allow(clippy::self_named_module_files, reason = "its modules are yet to be moved to `mod.rs`")]
-
 pub mod apply;
 pub mod authentication;
 pub mod authorization;

@@ -1,10 +1,11 @@
 //! Whatever goes wrong with a request, as a `Status`.
 
 use std::error::Error;
+use std::time::Duration;
 
 use serde_json::Value;
 use windlass::model::status::{Details, Outcome};
-use windlass::model::{Reason, Status};
+use windlass::model::{Reason, Request, Status};
 
 use super::Answered;
 
@@ -88,6 +89,12 @@ pub(crate) fn with_sources(error: &dyn Error) -> String {
         source = cause.source();
     }
     text
+}
+
+/// A request that was not answered in time. It may have had its effect.
+pub(super) fn of_timeout(request: &Request, timeout: Duration) -> Status {
+    let (verb, plural) = (request.verb.name(), &request.resource.plural);
+    Status::failure(504, Reason::Timeout, format!("{verb} {plural} was not answered within {timeout:?}"))
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use http_body_util::BodyExt;
 use kube::client::Body;
 use windlass::model::http::{Written, write, write_watch};
 use windlass::model::watch::WatchOptions;
-use windlass::model::{Request, Response, Status};
+use windlass::model::{Request, Response, Status, Verb};
 
 use crate::operations::metrics::Metrics;
 
@@ -24,6 +24,8 @@ pub(crate) use lines::Lines;
 
 /// Maximum number of attempts of a request that the server asks to send again.
 const TRIES_MAX: u32 = 5;
+/// The longest that one attempt of a request may take.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// A longer wait is the caller's affair: it holds a worker.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(30);
 
@@ -34,7 +36,11 @@ const RETRY_AFTER_MAX: Duration = Duration::from_secs(30);
 pub struct Api {
     client: kube::Client,
     counted: Option<Arc<Counted>>,
+    request_timeout: Duration,
 }
+
+/// What to answer instead of sending a request now; `None` if it may be sent.
+pub(crate) type SendCondition<'a> = &'a (dyn Fn() -> Option<Status> + Sync);
 
 /// How much of objects is asked for. A server that cannot leave out the rest may send all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +74,14 @@ struct Counted {
 impl Api {
     /// Sends requests with this client.
     pub fn new(client: kube::Client) -> Self {
-        Api { client, counted: None }
+        Api { client, counted: None, request_timeout: REQUEST_TIMEOUT }
+    }
+
+    /// The longest that one attempt of a request may take; lists have no limit. Default: 30 seconds.
+    #[must_use]
+    pub fn request_timeout(mut self, timeout: Duration) -> Self {
+        self.request_timeout = timeout;
+        self
     }
 
     /// Counts every request, with the host that they go to.
@@ -92,10 +105,24 @@ impl Api {
 
     /// The same, with objects in some form.
     pub(crate) async fn answered_in(&self, request: &Request, form: Form) -> Answered {
+        self.answered_while(request, form, &|| None).await
+    }
+
+    /// The same for a request that may be sent only under a condition, which is checked before **each** attempt: a server
+    /// that is busy may ask for the next one when the condition no longer holds.
+    pub(crate) async fn answered_while(
+        &self,
+        request: &Request,
+        form: Form,
+        refusal: SendCondition<'_>,
+    ) -> Answered {
         let written = write(request);
         let mut tries = 1;
         loop {
-            let answered = match self.send_once(&written, form).await {
+            if let Some(status) = refusal() {
+                return Answered::of_failure(status);
+            }
+            let answered = match self.send_in_time(request, &written, form).await {
                 Ok(answered) => answered,
                 Err(status) => return Answered::of_failure(status),
             };
@@ -120,6 +147,24 @@ impl Api {
         }
         let answered = collect(response).await?;
         Err(of_answer(&answered))
+    }
+
+    /// Sends a request once. One that is not answered in time fails, so that a write is not in flight for longer than
+    /// its sender knows about. Lists may be large, and have no effect: they take what they take.
+    async fn send_in_time(
+        &self,
+        request: &Request,
+        written: &Written,
+        form: Form,
+    ) -> Result<Answered, Status> {
+        if request.verb == Verb::List {
+            return self.send_once(written, form).await;
+        }
+        let sent = tokio::time::timeout(self.request_timeout, self.send_once(written, form)).await;
+        match sent {
+            Ok(answered) => answered,
+            Err(_) => Err(failure::of_timeout(request, self.request_timeout)),
+        }
     }
 
     async fn send_once(&self, written: &Written, form: Form) -> Result<Answered, Status> {
@@ -154,7 +199,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use serde_json::json;
-    use windlass::model::{Reason, ResourceId, Verb};
+    use windlass::model::{Reason, ResourceId};
 
     use super::*;
 
@@ -193,6 +238,32 @@ mod tests {
         let (api, asked) = busy(100, "3600");
         assert_eq!(api.perform(&get()).await.code, 429);
         assert_eq!(asked.load(Ordering::Relaxed), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_condition_of_a_request_is_checked_before_each_attempt() {
+        let (api, asked) = busy(100, "3");
+        let sent = Arc::clone(&asked);
+        let only_once = move || match sent.load(Ordering::Relaxed) {
+            0 => None,
+            _ => Some(Status::failure(503, Reason::ServiceUnavailable, "no longer")),
+        };
+        let answered = api.answered_while(&get(), Form::Whole, &only_once).await;
+        assert_eq!(read(&get(), &answered).code, 503);
+        assert_eq!(asked.load(Ordering::Relaxed), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_that_is_not_answered_fails_in_time() {
+        let never =
+            |_: http::Request<Body>| std::future::pending::<Result<http::Response<Body>, std::io::Error>>();
+        let api = Api::new(kube::Client::new(tower::service_fn(never), "default"));
+        let start = tokio::time::Instant::now();
+        let response = api.request_timeout(Duration::from_secs(7)).perform(&get()).await;
+        let status = response.failure().expect("a failure");
+        assert_eq!((status.code, status.reason), (504, Some(Reason::Timeout)));
+        assert_eq!(status.message, "get configmaps was not answered within 7s");
+        assert_eq!(start.elapsed().as_secs(), 7);
     }
 
     #[tokio::test]

@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 use tracing::{Instrument, Span};
 use windlass::model::apply::overwritten;
-use windlass::model::{Body, Reason, Request, Response, Verb, object};
+use windlass::model::{Body, Reason, Request, Response, Status, Verb, object};
 use windlass::{Answer, Ask, Bug, Contested, Controller, KindInfo, ObjectRef, Reconciled};
 use windlass::{Rival, Shortcut, Step};
 
@@ -162,9 +162,7 @@ impl Driver {
 
     async fn perform(&self, ask: &Ask, memo: &Memo) -> Answer {
         match ask {
-            _ if ask.has_effect() && self.leading.as_ref().is_some_and(|leading| !leading.now()) => {
-                deposed(ask)
-            }
+            _ if ask.has_effect() && self.is_deposed() => deposed(ask),
             Ask::Api { request, shortcut, .. } => Answer::Api(self.request(request, *shortcut, memo).await),
             Ask::Call { service, request } => {
                 let span = spans::call(&Span::current(), service);
@@ -253,10 +251,17 @@ impl Driver {
         self.contests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether only a leader may act, and this process is none.
+    fn is_deposed(&self) -> bool {
+        self.leading.as_ref().is_some_and(|leading| !leading.now())
+    }
+
     /// Sends a request, and puts the response to a write into the caches.
     async fn send(&self, request: &Request, memo: &Memo) -> Response {
         let span = spans::request(&Span::current(), request);
-        let answered = self.api.answered(request).instrument(span.clone()).await;
+        let refusal = || (request.verb.is_write() && self.is_deposed()).then(deposed_status);
+        let sent = self.api.answered_while(request, api::Form::Whole, &refusal);
+        let answered = sent.instrument(span.clone()).await;
         let response = api::read(request, &answered);
         memo.received(answered.body.len());
         spans::answered(&span, &response);
@@ -284,10 +289,16 @@ impl Driver {
     }
 }
 
+const DEPOSED: &str = "leader election lost: this process no longer writes";
+
 /// The answer to what only a leader may do.
 fn deposed(ask: &Ask) -> Answer {
-    let message = "leader election lost: this process no longer writes";
-    ask.held_back(503, Reason::ServiceUnavailable, message)
+    ask.held_back(503, Reason::ServiceUnavailable, DEPOSED)
+}
+
+/// The same for a request that was not sent again, since the process lost its lease while it waited to.
+fn deposed_status() -> Status {
+    Status::failure(503, Reason::ServiceUnavailable, DEPOSED)
 }
 
 #[cfg(test)]

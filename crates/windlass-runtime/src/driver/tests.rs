@@ -59,6 +59,29 @@ async fn writes_are_held_back_while_another_leads_whatever_their_shortcut() {
     assert_eq!(asked.load(Ordering::Relaxed), 1 + writes.len());
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_write_is_not_sent_again_after_the_lease_was_lost() {
+    let (lease, leading) = Leading::controlled();
+    lease.win();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let service = tower::service_fn(move |_: http::Request<Body>| {
+        count.fetch_add(1, Ordering::Relaxed);
+        // While the server is too busy to answer, another process takes over.
+        lease.lose();
+        let busy = http::Response::builder().status(429).header("Retry-After", "3");
+        async move { busy.body(Body::empty()) }
+    });
+    let api = Api::new(kube::Client::new(service, "default"));
+    let contests = ContestSettings::default();
+    let driver =
+        Driver::new(Arc::new(Informers::new(api)), Arc::default(), Duration::from_secs(60), contests);
+    let driver = driver.only_while(Some(leading));
+    let answer = driver.perform(&ask(Verb::Create, Shortcut::None), &Memo::default()).await;
+    assert_eq!(failure(&answer), Some(503));
+    assert_eq!(asked.load(Ordering::Relaxed), 1, "it was sent once, while this process led");
+}
+
 #[tokio::test]
 async fn a_contested_status_is_held_back_with_a_conflict() {
     let (api, asked) = counting_api();
