@@ -1,0 +1,36 @@
+//! Who owns which object, when several instances of a controller share the work.
+//!
+//! # The problem
+//! One process reconciles a few hundred thousand objects; a fleet of processes shall reconcile more, and go on when one
+//! of them dies. Each object must then have **exactly one** owner at any time. Two owners undo each other's work, and an
+//! object without an owner is forgotten.
+//!
+//! # Slots
+//! Objects hash into a fixed number of [slots](Slot), 4096 by default. A slot never changes, so it can be a label of the
+//! object's children; what changes is the owner of a slot. With slots, a membership change is a few entries of a table,
+//! however many objects there are.
+//!
+//! ```
+//! use windlass_shard::{Slot, SlotCount, moves};
+//!
+//! // Where an object belongs is a function of its uid alone.
+//! let count = SlotCount::DEFAULT;
+//! let slot = Slot::of("6f1d7a52-4c1f-4d6f-9d0e-0c6a2f1b7c11", count);
+//! assert!(slot.index() < count.get());
+//!
+//! // A third instance joins two: it gets a third of the slots, and no slot moves between the two others.
+//! let mut owners: Vec<Option<usize>> = (0..count.get()).map(|slot| Some(slot % 2)).collect();
+//! let planned = moves(&owners, 3, None);
+//! assert_eq!(planned.len(), 4096 / 3);
+//! assert!(planned.iter().all(|planned| planned.to == 2));
+//!
+//! // Every instance computes the same answer, and there is nothing left to do after it.
+//! planned.iter().for_each(|planned| owners[planned.slot.index()] = Some(planned.to));
+//! assert!(moves(&owners, 3, None).is_empty());
+//! ```
+
+mod assign;
+mod slot;
+
+pub use assign::{Move, moves};
+pub use slot::{InvalidSlotCount, Slot, SlotCount, SlotRange, runs};
