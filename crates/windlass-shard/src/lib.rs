@@ -30,7 +30,18 @@
 //! ```
 
 mod assign;
+mod lease;
+mod registry;
+mod ring;
 mod slot;
+mod timing;
 
 pub use assign::{Move, moves};
+pub use lease::{Incarnation, InstanceId, Lease};
+pub use registry::{Answer, Request, Version, Versioned};
+pub use ring::{
+    Delta, Epoch, InstanceStatus, KeyField, Member, Ownership, Phase, Ring, RingError, RingSpec, RingStatus,
+    RunStatus,
+};
 pub use slot::{InvalidSlotCount, Slot, SlotCount, SlotRange, runs};
+pub use timing::{Millis, Timing, TimingError};
