@@ -28,16 +28,56 @@
 //! planned.iter().for_each(|planned| owners[planned.slot.index()] = Some(planned.to));
 //! assert!(moves(&owners, 3, None).is_empty());
 //! ```
+//!
+//! # The protocol
+//! Each instance renews a [`Lease`], and all of them compare-and-swap one [`Ring`], the table of members and owners.
+//! [`Instance`] is the first type to read: a state machine without I/O that says what to ask of the registry
+//! ([`Instance::next`]), what to do with slots ([`Instance::take_commands`]), and, before each request for an object,
+//! whether it may be sent ([`Instance::permit`]). A slot changes hands only after its owner has drained it and said so, or
+//! after the owner's lease has provably ended.
+//!
+//! ```
+//! use windlass_shard::{Command, Instance, InstanceId, MemoryRegistry, Millis, Next, Slot, SlotCount, Timing};
+//!
+//! let mut registry = MemoryRegistry::default();
+//! let count = SlotCount::new(1)?;
+//! let mut now = Millis(0);
+//! let mut instance = Instance::new(InstanceId::new("a"), count, Timing::default(), now);
+//!
+//! // It reads, gets a lease, makes the ring, and is idle until it has to renew.
+//! while let Next::Ask(request) = instance.next(now) {
+//!     instance.answered(registry.perform(&request), now);
+//! }
+//! let commands = instance.take_commands();
+//! let [Command::Load(slot, epoch)] = commands[..] else { panic!("it owns the slot: {commands:?}") };
+//! assert_eq!(instance.permit(slot, now), None, "its objects are not known yet");
+//!
+//! instance.loaded(slot, epoch);
+//! assert!(instance.permit(slot, now).is_some());
+//!
+//! // Without a renewal, the permit ends: another instance may take over now.
+//! now = now.plus(Timing::default().renew_ms);
+//! assert_eq!(instance.permit(slot, now), None);
+//! # Ok::<(), windlass_shard::InvalidSlotCount>(())
+//! ```
 
 mod assign;
+mod instance;
 mod lease;
+mod memory;
+mod mutation;
 mod registry;
 mod ring;
+mod rules;
 mod slot;
 mod timing;
 
 pub use assign::{Move, moves};
+pub use instance::{Command, Instance, Next, Permit};
 pub use lease::{Incarnation, InstanceId, Lease};
+pub use memory::MemoryRegistry;
+#[cfg(any(test, feature = "model"))]
+pub use mutation::Mutation;
 pub use registry::{Answer, Request, Version, Versioned};
 pub use ring::{
     Delta, Epoch, InstanceStatus, KeyField, Member, Ownership, Phase, Ring, RingError, RingSpec, RingStatus,

@@ -11,6 +11,9 @@ const FNV_PRIME: u64 = 0x0000_0100_0000_01b3;
 pub struct Slot(u16);
 
 impl Slot {
+    /// The slot with the number 0, which every ring has.
+    pub const FIRST: Slot = Slot(0);
+
     /// The slot of an object: the top bits of the FNV-1a hash of its key.
     ///
     /// The key is the uid, or the namespace if the ring says so. Names must not be keys: they are so alike (`web-1`,

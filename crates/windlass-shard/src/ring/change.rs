@@ -215,9 +215,9 @@ mod tests {
         let found = Ring::found(&names[0], Incarnation(1), SlotCount::DEFAULT, Epoch(1), true);
         let ring = names[1..].iter().fold(found, |ring, name| ring.join(name, Incarnation(1)));
         assert_eq!(
-            ring.watched_by(&names[1]),
+            ring.watched_by(&names[1], 3),
             [&names[0], &names[2], &names[3], &names[4]].map(Clone::clone)
         );
-        assert_eq!(ring.watched_by(&names[4]), names[..3]);
+        assert_eq!(ring.watched_by(&names[4], 3), names[..3]);
     }
 }

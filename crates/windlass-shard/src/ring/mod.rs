@@ -102,11 +102,16 @@ impl Ring {
         self.slots.iter().map(|slot| slot.epoch).max().unwrap_or_default()
     }
 
-    /// Whose leases a member has to watch. The three oldest members watch all, and all others watch these three: with
-    /// 100 members, that is a few hundred watches and not ten thousand.
-    pub fn watched_by(&self, id: &InstanceId) -> Vec<InstanceId> {
-        let is_monitor = self.member(id).is_some_and(|place| place < MONITORS);
-        let watched = if is_monitor { self.members.len() } else { MONITORS.min(self.members.len()) };
+    /// Whether a member is one of the few oldest, which watch all leases and compute what moves.
+    pub fn is_monitor(&self, id: &InstanceId, monitors: usize) -> bool {
+        self.member(id).is_some_and(|place| place < monitors)
+    }
+
+    /// Whose leases a member has to watch. The few oldest members watch all, and all others watch these: with 100
+    /// members, that is a few hundred watches and not ten thousand.
+    pub fn watched_by(&self, id: &InstanceId, monitors: usize) -> Vec<InstanceId> {
+        let watched =
+            if self.is_monitor(id, monitors) { self.members.len() } else { monitors.min(self.members.len()) };
         self.members[..watched]
             .iter()
             .map(|member| &member.id)
@@ -117,4 +122,4 @@ impl Ring {
 }
 
 /// How many members watch the leases of all: any one of them is enough, and three rarely go at once.
-const MONITORS: usize = 3;
+pub(crate) const MONITORS: usize = 3;
