@@ -65,6 +65,8 @@ mod assign;
 mod instance;
 mod lease;
 mod memory;
+#[cfg(feature = "model")]
+pub mod model;
 mod mutation;
 mod registry;
 mod ring;

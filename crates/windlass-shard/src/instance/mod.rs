@@ -7,6 +7,8 @@
 mod decide;
 mod held;
 mod observe;
+#[cfg(feature = "model")]
+pub(crate) mod relative;
 #[cfg(test)]
 mod tests;
 
