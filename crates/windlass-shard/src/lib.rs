@@ -62,6 +62,7 @@
 //! ```
 
 mod assign;
+mod directory;
 mod instance;
 mod lease;
 mod memory;
@@ -75,6 +76,7 @@ mod slot;
 mod timing;
 
 pub use assign::{Move, moves};
+pub use directory::{Directory, Observed, Preprocessed, Processed, Record, Status, Uid};
 pub use instance::{Command, Instance, Next, Permit};
 pub use lease::{Incarnation, InstanceId, Lease};
 pub use memory::MemoryRegistry;
