@@ -63,6 +63,7 @@
 
 mod assign;
 mod directory;
+pub mod fleet;
 mod instance;
 mod lease;
 mod memory;

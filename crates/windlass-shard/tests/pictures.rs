@@ -14,8 +14,12 @@ const TIMING: Timing = Timing {
     settle_ms: 0,
 };
 
+fn ring(registry: &MemoryRegistry) -> std::sync::Arc<windlass_shard::Ring> {
+    registry.ring().expect("there is a ring")
+}
+
 fn count() -> SlotCount {
-    SlotCount::new(2).unwrap()
+    SlotCount::new(2).expect("a power of two")
 }
 
 fn observed(slot: usize, status: Status) -> Observed<&'static str> {
@@ -107,13 +111,13 @@ fn new_instance() {
     let unlocks =
         |request: &Request| matches!(request, Request::SwapRing { ring, .. } if ring.lock_holder().is_none());
     assert!(work(&mut second, &mut registry, 0, unlocks));
-    let ring = registry.ring().unwrap();
-    assert_eq!(ring.lock_holder(), Some(&InstanceId::new("uuid2")));
-    assert_eq!(ring.members().len(), 2);
+    let locked = ring(&registry);
+    assert_eq!(locked.lock_holder(), Some(&InstanceId::new("uuid2")));
+    assert_eq!(locked.members().len(), 2);
     // Unlock it, with what is to move on its way.
     work(&mut second, &mut registry, 1_000, |_| false);
-    assert_eq!(registry.ring().unwrap().lock_holder(), None);
-    assert_eq!(registry.ring().unwrap().slot(Slot::new(1)).draining_to, Some(1));
+    assert_eq!(ring(&registry).lock_holder(), None);
+    assert_eq!(ring(&registry).slot(Slot::new(1)).draining_to, Some(1));
     assert_eq!(epoch(&second, 1, 1_000), None);
 }
 
@@ -128,11 +132,7 @@ fn instance_change() {
     // Read the membership: what moves is not taken any more, and the rest goes on.
     work(&mut first, &mut registry, 1_000, |_| false);
     assert!(epoch(&first, 0, 1_000).is_some() && epoch(&first, 1, 1_000).is_none());
-    assert_eq!(
-        registry.ring().unwrap().owner(Slot::new(1)).id,
-        InstanceId::new("uuid1"),
-        "it is not drained yet"
-    );
+    assert_eq!(ring(&registry).owner(Slot::new(1)).id, InstanceId::new("uuid1"), "it is not drained yet");
     // Finish what is in flight, and acknowledge.
     let drains = first.take_commands();
     let [.., Command::Drain(slot, drained)] = drains[..] else { panic!("it drains: {drains:?}") };
@@ -157,13 +157,9 @@ fn lock() {
     // It covers membership only: what does not move is processed, and others register.
     assert!(epoch(&first, 0, 0).is_some() && epoch(&first, 1, 0).is_some());
     work(&mut third, &mut registry, 0, |_| false);
-    assert_eq!(registry.ring().unwrap().members().len(), 3);
-    assert_eq!(
-        registry.ring().unwrap().lock_holder(),
-        Some(&InstanceId::new("uuid2")),
-        "one holder for both changes"
-    );
+    assert_eq!(ring(&registry).members().len(), 3);
+    assert_eq!(ring(&registry).lock_holder(), Some(&InstanceId::new("uuid2")), "one holder for both changes");
     // Its holder computes once for both.
     work(&mut second, &mut registry, 1_000, |_| false);
-    assert_eq!(registry.ring().unwrap().lock_holder(), None);
+    assert_eq!(ring(&registry).lock_holder(), None);
 }

@@ -163,6 +163,13 @@ impl Instance {
         self.broken = Broken(Some(mutation));
     }
 
+    /// The same with a rule that is broken on purpose, if any.
+    #[cfg(any(test, feature = "model"))]
+    pub(crate) fn with_broken_rule(mut self, mutation: Option<Mutation>) -> Self {
+        self.broken = Broken(mutation);
+        self
+    }
+
     /// Its name.
     pub fn id(&self) -> &InstanceId {
         &self.id
