@@ -37,6 +37,8 @@ pub enum Mutation {
     AcknowledgesDuringWait,
     /// Rule 8: writes the ring without comparing while it holds the lock.
     TrustsLock,
+    /// Rule 8: respects a lock for ever, even that of an instance that is gone.
+    KeepsStaleLock,
 }
 
 /// Which rule is broken, if any. Outside of the model it is of no size, and none is.

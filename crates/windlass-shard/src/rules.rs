@@ -108,5 +108,5 @@ pub(crate) fn may_lock(instance: &Instance, ring: &Ring, now: Millis) -> bool {
     let since = instance.lock_seen.as_ref().filter(|(seen, _)| seen == holder).map(|(_, since)| *since);
     let is_over = since.is_some_and(|since| now >= since.plus(instance.timing.lease_ms));
     let is_member = ring.members.iter().any(|member| member.id == *holder && !is_dead(instance, member, now));
-    is_over || !is_member
+    (is_over || !is_member) && !instance.broken.is(Mutation::KeepsStaleLock)
 }

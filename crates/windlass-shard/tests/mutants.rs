@@ -7,12 +7,18 @@ use windlass_shard::model::{Faults, World};
 
 /// Explores a world with a broken rule until it is caught; returns the violated rule and the number of steps.
 fn caught(world: World, mutation: Mutation) -> (String, usize) {
-    let options = Options { liveness: false, max_states: 3_000_000, ..Options::default() };
+    let options = Options { max_states: 3_000_000, ..Options::default() };
     let found = explore(&world.broken(mutation), &options);
     let violation =
         found.violation.unwrap_or_else(|| panic!("{mutation:?} is not caught in {} states", found.states));
     println!("{mutation:?}: {violation}");
-    (violation.rule(), violation.trace().map_or(0, |trace| trace.steps.len()))
+    (anonymous(&violation.rule()), violation.trace().map_or(0, |trace| trace.steps.len()))
+}
+
+/// Of several violations that are equally near, which one is found depends on the threads.
+fn anonymous(rule: &str) -> String {
+    let rule = rule.replace("slot 0", "a slot").replace("slot 1", "a slot");
+    ["a acts", "b acts", "c acts"].iter().fold(rule, |rule, actor| rule.replace(actor, "one acts"))
 }
 
 fn world(instances: usize, slots: usize, faults: Faults) -> World {
@@ -23,18 +29,16 @@ const NONE: Faults =
     Faults { pauses: 0, crashes: 0, deaths: 0, timeouts: 0, lost_replies: 0, stalls: 0, leaves: 0 };
 const TWO_ACTORS: &str = "always \"at most one may act on a slot\"";
 
-fn late_write(actor: &str, slot: usize) -> String {
-    format!("{actor} acts on slot {slot} while another's write is in flight")
-}
+const LATE_WRITE: &str = "one acts on a slot while another's write is in flight";
 
 #[test]
 fn rule_1_acting_on_a_draining_slot_is_caught() {
-    assert_eq!(caught(world(2, 2, NONE), Mutation::ActsWhileDraining), (late_write("b", 1), 22));
+    assert_eq!(caught(world(2, 2, NONE), Mutation::ActsWhileDraining), (LATE_WRITE.into(), 22));
 }
 
 #[test]
 fn rule_1_acting_before_a_slot_is_loaded_is_caught() {
-    let rule = "a acts on slot 0 before it is loaded".to_owned();
+    let rule = "one acts on a slot before it is loaded".to_owned();
     assert_eq!(caught(world(2, 1, NONE), Mutation::ActsBeforeLoaded), (rule, 5));
 }
 
@@ -46,7 +50,7 @@ fn rule_1_acting_after_the_deadline_is_caught() {
 
 #[test]
 fn rule_1_a_permit_that_is_checked_once_is_caught() {
-    assert_eq!(caught(world(2, 2, NONE), Mutation::ChecksOnce), (late_write("b", 1), 23));
+    assert_eq!(caught(world(2, 2, NONE), Mutation::ChecksOnce), (LATE_WRITE.into(), 23));
 }
 
 #[test]
@@ -70,31 +74,31 @@ fn rule_3_moving_slots_without_ending_the_lease_is_caught() {
 #[test]
 fn rule_4_slots_of_an_earlier_incarnation_are_caught() {
     let faults = Faults { crashes: 1, ..NONE };
-    assert_eq!(caught(world(2, 1, faults), Mutation::IgnoresIncarnation), (late_write("a", 0), 21));
+    assert_eq!(caught(world(2, 1, faults), Mutation::IgnoresIncarnation), (LATE_WRITE.into(), 21));
 }
 
 #[test]
 fn rule_4_taking_over_slots_as_clean_is_caught() {
     let faults = Faults { crashes: 1, ..NONE };
-    assert_eq!(caught(world(2, 1, faults), Mutation::TakesOverClean), (late_write("a", 0), 14));
+    assert_eq!(caught(world(2, 1, faults), Mutation::TakesOverClean), (LATE_WRITE.into(), 14));
 }
 
 #[test]
 fn rule_5_handing_over_before_it_is_drained_is_caught() {
-    assert_eq!(caught(world(2, 2, NONE), Mutation::AcknowledgesUndrained), (late_write("b", 1), 21));
+    assert_eq!(caught(world(2, 2, NONE), Mutation::AcknowledgesUndrained), (LATE_WRITE.into(), 21));
 }
 
 #[test]
 fn rule_6_no_wait_after_an_expiry_is_caught() {
     let faults = Faults { pauses: 1, ..NONE };
-    assert_eq!(caught(world(2, 1, faults), Mutation::NoWaitAfterExpiry), (late_write("b", 0), 25));
+    assert_eq!(caught(world(2, 1, faults), Mutation::NoWaitAfterExpiry), (LATE_WRITE.into(), 25));
 }
 
 #[test]
 fn rule_6_no_wait_after_a_restart_is_caught() {
     let faults = Faults { crashes: 1, ..NONE };
     // With a lease that lasts longer, the wait after an expiry is too short for a restart.
-    assert_eq!(caught(world(2, 1, faults).lease(3), Mutation::NoWaitAfterRestart), (late_write("a", 0), 20));
+    assert_eq!(caught(world(2, 1, faults).lease(3), Mutation::NoWaitAfterRestart), (LATE_WRITE.into(), 20));
 }
 
 #[test]
@@ -102,13 +106,21 @@ fn rule_7_handing_over_during_the_own_wait_is_caught() {
     let faults = Faults { crashes: 1, leaves: 1, ..NONE };
     assert_eq!(
         caught(world(2, 1, faults).settled(), Mutation::AcknowledgesDuringWait),
-        (late_write("b", 0), 18)
+        (LATE_WRITE.into(), 18)
     );
 }
 
 #[test]
 fn rule_8_trusting_the_lock_is_caught() {
     let faults = Faults { pauses: 1, ..NONE };
-    let rule = "the epoch of slot 0 does not grow although it changes hands".to_owned();
+    let rule = "the epoch of a slot does not grow although it changes hands".to_owned();
     assert_eq!(caught(world(2, 2, faults), Mutation::TrustsLock), (rule, 28));
+}
+
+#[test]
+fn rule_8_a_lock_that_is_never_taken_away_is_caught() {
+    let faults = Faults { deaths: 2, ..NONE };
+    let world = world(3, 1, faults).without_writes();
+    let rule = "eventually \"every slot is owned, loaded and reconciled\"".to_owned();
+    assert_eq!(caught(world, Mutation::KeepsStaleLock).0, rule);
 }

@@ -14,6 +14,7 @@ mod parts;
 mod process;
 mod registers;
 mod state;
+mod step;
 mod world;
 mod worlds;
 

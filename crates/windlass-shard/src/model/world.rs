@@ -8,8 +8,8 @@ use windlass_check::engine::{Model, Next, Property};
 use super::faults::{self, Faults, Kind};
 use super::parts::{Delivery, Facts, Parts};
 use super::process::{Event, Life, NOW, Process};
-use super::registers::{MOST, Written, id};
-use super::state::{FAULTS, InFlight, MOST_SLOTS, State, WIDTH};
+use super::registers::{MOST, id};
+use super::state::{FAULTS, MOST_SLOTS, State, WIDTH};
 use super::{Instance, Mutation, TIMING};
 use crate::slot::{Slot, SlotCount};
 use crate::timing::Timing;
@@ -17,18 +17,18 @@ use crate::timing::Timing;
 /// A few instances that share a few slots.
 #[derive(Clone)]
 pub struct World {
-    instances: usize,
-    slots: usize,
+    pub(super) instances: usize,
+    pub(super) slots: usize,
     faults: Faults,
-    writes: bool,
-    timing: Timing,
+    pub(super) writes: bool,
+    pub(super) timing: Timing,
     monitors: usize,
     mutation: Option<Mutation>,
     /// Whether all instances have joined already when it begins.
     settled: bool,
     /// The orders of the instances, the unchanged one first.
     orders: Arc<Vec<Vec<usize>>>,
-    parts: Parts,
+    pub(super) parts: Parts,
 }
 
 /// Something that happens.
@@ -132,7 +132,7 @@ impl World {
         World { mutation: Some(mutation), ..self }
     }
 
-    fn instance(&self, number: usize) -> Instance {
+    pub(super) fn instance(&self, number: usize) -> Instance {
         let count = SlotCount::new(self.slots as u64).expect("the slots of a world are a power of two");
         let mut instance = Instance::new(id(number), count, self.timing, NOW);
         instance.monitors = self.monitors;
@@ -240,82 +240,6 @@ impl World {
         let drains = |slot: usize| state.in_flight(number, slot).own == 0;
         let works = facts.in_flight || facts.loading != 0 || self.bits(facts.draining).any(drains);
         facts.up && !facts.paused && works
-    }
-
-    fn arrive(&mut self, state: &State, number: usize, delivery: Delivery) -> Next<State> {
-        let mut next = *state;
-        let before = self.parts.facts(state.process(number)).incarnation;
-        let arrival = self.parts.arrives(state.process(number), delivery, &state.registers());
-        if let Some(violation) = &arrival.violation {
-            return Next::Violation(violation.clone());
-        }
-        next.set_registers(arrival.registers);
-        next.set_process(number, arrival.process);
-        let written = arrival.written;
-        if written != Written::default() {
-            for other in (0..self.instances).filter(|other| *other != number) {
-                next.set_process(other, self.parts.outdated(state.process(other), written));
-            }
-            next.set_reconciled(state.reconciled() & !u32::from(written.slots));
-        }
-        self.begin_incarnation(&mut next, number, before);
-        Next::State(next)
-    }
-
-    fn happen(&mut self, state: &State, number: usize, event: Event) -> State {
-        let mut next = *state;
-        let before = self.parts.facts(state.process(number)).incarnation;
-        next.set_process(number, self.parts.happens(state.process(number), event));
-        self.begin_incarnation(&mut next, number, before);
-        next
-    }
-
-    /// Writes of an incarnation that is over are another's.
-    fn begin_incarnation(&mut self, next: &mut State, number: usize, before: u32) {
-        if self.parts.facts(next.process(number)).incarnation != before {
-            next.begin_incarnation(number);
-        }
-    }
-
-    fn act(&mut self, state: &State, number: usize, slot: usize) -> Next<State> {
-        let facts = self.parts.facts(state.process(number));
-        if facts.loading & (1 << slot) != 0 {
-            return Next::Violation(format!("{} acts on slot {slot} before it is loaded", id(number)));
-        }
-        let is_anothers = |other: usize| {
-            let InFlight { own, earlier } = state.in_flight(other, slot);
-            earlier > 0 || (own > 0 && other != number)
-        };
-        if (0..MOST).any(is_anothers) {
-            return Next::Violation(format!(
-                "{} acts on slot {slot} while another's write is in flight",
-                id(number)
-            ));
-        }
-        let mut next = *state;
-        next.set_reconciled(state.reconciled() | 1 << slot);
-        if self.writes {
-            let own = self.timing.request_ms as u32;
-            next.set_in_flight(number, slot, InFlight { own, earlier: 0 });
-        }
-        if next == *state { Next::Impossible } else { Next::State(next) }
-    }
-
-    fn tick(&mut self, state: &State) -> State {
-        let mut next = *state;
-        next.age_writes();
-        for number in 0..self.instances {
-            next = self.happen(&next, number, Event::Tick);
-        }
-        next
-    }
-
-    fn restart(&mut self, state: &State, number: usize) -> State {
-        let process = self.parts.process(state.process(number)).start(self.instance(number));
-        let mut next = *state;
-        next.set_process(number, self.parts.add_process(process));
-        next.begin_incarnation(number);
-        next
     }
 
     /// Whether every slot is owned, loaded and reconciled, and only by one.

@@ -78,6 +78,11 @@ fn three_instances() -> Vec<NamedWorld> {
             "the same with a crash as well, and only the oldest watches all leases",
             one_slot(Faults { deaths: 1, crashes: 1, ..NONE }).monitors(1).without_writes(),
         ),
+        named(
+            "3x1-deaths",
+            "three instances start and share a slot, without writes; two die, perhaps while they hold the lock",
+            World::new(3, 1).faults(Faults { deaths: 2, ..NONE }).without_writes(),
+        ),
         named("3x2-start", "three instances start and share two slots", World::new(3, 2)),
         named(
             "3x2-pause",
