@@ -48,8 +48,6 @@
 //! println!("{report}"); // the shortest trace, and what repeats for ever
 //! ```
 
-#![allow(clippy::self_named_module_files, reason = "its modules are yet to be moved to `mod.rs`")]
-
 mod action;
 mod between;
 mod check;

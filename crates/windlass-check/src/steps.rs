@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use windlass::{Answer, Ask, Bug, Controller, ObjectRef, Reconciled, Step};
+use windlass::{Answer, Ask, Bug, Controller, CoroutineState, ObjectRef, Reconciled};
 use windlass_model::{Body, Key, Request, Response, Types, object};
 
 use crate::ids::{AnswerId, AskId, NodeId};
@@ -229,15 +229,15 @@ impl Steps {
         }
         let other = coroutine.resume(given);
         let same = match (next, &other) {
-            (NodeNext::Ask(asked), Step::Ask(others)) => {
+            (NodeNext::Ask(asked), CoroutineState::Ask(others)) => {
                 let expected = asked.iter().map(|ask| other_ask(asks.get(*ask)));
                 expected.eq(others.iter().cloned())
             }
-            (NodeNext::End(ended), Step::End(other)) => {
+            (NodeNext::End(ended), CoroutineState::End(other)) => {
                 std::mem::discriminant(&ended.result) == std::mem::discriminant(&other.result)
             }
-            (NodeNext::Bug(_), Step::Bug(_)) => true,
-            (NodeNext::Bug(_), Step::End(other)) => other.bug.is_some(),
+            (NodeNext::Bug(_), CoroutineState::Bug(_)) => true,
+            (NodeNext::Bug(_), CoroutineState::End(other)) => other.bug.is_some(),
             _ => false,
         };
         (!same).then(|| {
@@ -291,14 +291,14 @@ impl Steps {
     }
 }
 
-fn to_next(step: Step<Reconciled>, asks: &mut Interner<Ask>) -> NodeNext {
+fn to_next(step: CoroutineState<Reconciled>, asks: &mut Interner<Ask>) -> NodeNext {
     match step {
-        Step::Ask(wanted) => NodeNext::Ask(wanted.into_iter().map(|ask| asks.id(ask)).collect()),
-        Step::End(ended) => match ended.bug {
+        CoroutineState::Ask(wanted) => NodeNext::Ask(wanted.into_iter().map(|ask| asks.id(ask)).collect()),
+        CoroutineState::End(ended) => match ended.bug {
             Some(bug) => NodeNext::Bug(Arc::new(bug)),
             None => NodeNext::End(Arc::new(ended)),
         },
-        Step::Bug(bug) => NodeNext::Bug(Arc::new(bug)),
+        CoroutineState::Bug(bug) => NodeNext::Bug(Arc::new(bug)),
     }
 }
 

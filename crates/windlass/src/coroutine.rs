@@ -22,7 +22,7 @@ pub struct Coroutine<T> {
 
 /// Where a coroutine has got to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Step<T> {
+pub enum CoroutineState<T> {
     /// It waits for an answer to each of these. They may be performed in any order.
     Ask(Vec<Ask>),
     /// It is over.
@@ -46,17 +46,21 @@ impl<T> Coroutine<T> {
     ///
     /// # Panics
     /// If there are not as many answers as asks, or one is of the wrong kind: a driver that does this is broken.
-    pub fn resume(&mut self, answers: Vec<Answer>) -> Step<T> {
+    pub fn resume(&mut self, answers: Vec<Answer>) -> CoroutineState<T> {
         self.slot.answer(answers);
         let mut context = Context::from_waker(Waker::noop());
         let polled = catch_unwind(AssertUnwindSafe(|| self.future.as_mut().poll(&mut context)));
         match polled {
-            Ok(Poll::Ready(end)) => Step::End(end),
+            Ok(Poll::Ready(end)) => CoroutineState::End(end),
             Ok(Poll::Pending) => {
                 let asks = self.slot.asks();
-                if asks.is_empty() { Step::Bug(self.foreign_await()) } else { Step::Ask(asks) }
+                if asks.is_empty() {
+                    CoroutineState::Bug(self.foreign_await())
+                } else {
+                    CoroutineState::Ask(asks)
+                }
             }
-            Err(panic) => Step::Bug(self.panicked(panic.as_ref())),
+            Err(panic) => CoroutineState::Bug(self.panicked(panic.as_ref())),
         }
     }
 

@@ -83,7 +83,7 @@ pub use ask::{Answer, Ask, Shortcut};
 pub use bug::Bug;
 pub use conditions::{READY, SUSPENDED};
 pub use contested::{CONTESTED, Contested, Rival};
-pub use coroutine::{Coroutine, Step};
+pub use coroutine::{Coroutine, CoroutineState};
 pub use cx::{Cx, Select, Service};
 pub use declaration::{
     CONTROLLER_LABEL, Cause, Declaration, OWNER_ANNOTATION, OWNER_LABEL, OutputKind, SUSPEND_ANNOTATION,

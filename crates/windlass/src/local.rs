@@ -7,7 +7,7 @@ use windlass_model::{Cluster, Response, Timestamp};
 
 use crate::ask::{Answer, Ask};
 use crate::bug::Bug;
-use crate::coroutine::Step;
+use crate::coroutine::CoroutineState;
 use crate::kind::ObjectRef;
 use crate::machine::Controller;
 use crate::outcome::CallError;
@@ -84,9 +84,9 @@ impl Local {
         let mut answers = Vec::new();
         loop {
             match coroutine.resume(std::mem::take(&mut answers)) {
-                Step::End(ended) => return Ok(ended),
-                Step::Bug(bug) => return Err(bug),
-                Step::Ask(asks) => {
+                CoroutineState::End(ended) => return Ok(ended),
+                CoroutineState::Bug(bug) => return Err(bug),
+                CoroutineState::Ask(asks) => {
                     for ask in asks {
                         if let Ask::Api { request, .. } = &ask {
                             controller.check_permitted(coroutine.state(), request)?;

@@ -17,7 +17,7 @@ use tracing::{Instrument, Span};
 use windlass::model::apply::overwritten;
 use windlass::model::{Body, Reason, Request, Response, Status, Verb, object};
 use windlass::{Answer, Ask, Bug, Contested, Controller, KindInfo, ObjectRef, Reconciled};
-use windlass::{Rival, Shortcut, Step};
+use windlass::{CoroutineState, Rival, Shortcut};
 
 use crate::api::{self, Api};
 use crate::informer::Informers;
@@ -124,9 +124,9 @@ impl Driver {
             let step = coroutine.resume(std::mem::take(&mut answers));
             states.enter(coroutine.state());
             let asks = match step {
-                Step::End(ended) => break End::Ended(Box::new(ended)),
-                Step::Bug(bug) => break End::Bug(bug),
-                Step::Ask(asks) => asks,
+                CoroutineState::End(ended) => break End::Ended(Box::new(ended)),
+                CoroutineState::Bug(bug) => break End::Bug(bug),
+                CoroutineState::Ask(asks) => asks,
             };
             if Instant::now() >= deadline + LAST_WORDS {
                 break End::TimedOut;

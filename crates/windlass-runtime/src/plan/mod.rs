@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use windlass::model::{Body, PatchKind, Request, Status, Verb, object};
 use windlass::recording::{Exchange, RecordedEnd};
-use windlass::{Answer, Ask, Controller, Event, Kind, KindInfo, ObjectRef, Step};
+use windlass::{Answer, Ask, Controller, CoroutineState, Event, Kind, KindInfo, ObjectRef};
 
 use crate::api::Api;
 use crate::operations::clock::now;
@@ -144,10 +144,10 @@ impl Planner {
         let end = loop {
             batches += 1;
             let asks = match coroutine.resume(std::mem::take(&mut answers)) {
-                Step::End(ended) => break Some(RecordedEnd::of(&ended)),
-                Step::Bug(bug) => break Some(RecordedEnd::Bug(bug.to_string())),
-                Step::Ask(_) if batches > MOST_BATCHES => break Some(RecordedEnd::TimedOut),
-                Step::Ask(asks) => asks,
+                CoroutineState::End(ended) => break Some(RecordedEnd::of(&ended)),
+                CoroutineState::Bug(bug) => break Some(RecordedEnd::Bug(bug.to_string())),
+                CoroutineState::Ask(_) if batches > MOST_BATCHES => break Some(RecordedEnd::TimedOut),
+                CoroutineState::Ask(asks) => asks,
             };
             for ask in asks {
                 let answer = match &ask {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::ask::{Answer, Ask};
-use crate::coroutine::Step;
+use crate::coroutine::CoroutineState;
 use crate::machine::Controller;
 
 use super::difference::difference;
@@ -53,9 +53,9 @@ pub fn replay(controller: &Controller, recording: &Recording) -> Replayed {
     let count = recording.batches.len();
     for (index, batch) in recording.batches.iter().enumerate() {
         let now = match coroutine.resume(std::mem::take(&mut answers)) {
-            Step::Ask(asks) => asked(&asks),
-            Step::End(ended) => json!({ "end": RecordedEnd::of(&ended) }),
-            Step::Bug(bug) => json!({ "end": RecordedEnd::Bug(bug.to_string()) }),
+            CoroutineState::Ask(asks) => asked(&asks),
+            CoroutineState::End(ended) => json!({ "end": RecordedEnd::of(&ended) }),
+            CoroutineState::Bug(bug) => json!({ "end": RecordedEnd::Bug(bug.to_string()) }),
         };
         let before = recorded(batch);
         let compared = compare(&before, &now);
@@ -71,11 +71,11 @@ pub fn replay(controller: &Controller, recording: &Recording) -> Replayed {
         answers = batch.exchanges.iter().map(|exchange| exchange.answer.clone()).collect();
     }
     let now = match coroutine.resume(answers) {
-        Step::End(ended) => RecordedEnd::of(&ended),
-        Step::Bug(bug) => RecordedEnd::Bug(bug.to_string()),
+        CoroutineState::End(ended) => RecordedEnd::of(&ended),
+        CoroutineState::Bug(bug) => RecordedEnd::Bug(bug.to_string()),
         // What it asked last was not answered any more, and so not recorded.
-        Step::Ask(_) if recording.end == RecordedEnd::TimedOut => RecordedEnd::TimedOut,
-        Step::Ask(asks) => {
+        CoroutineState::Ask(_) if recording.end == RecordedEnd::TimedOut => RecordedEnd::TimedOut,
+        CoroutineState::Ask(asks) => {
             let before = json!({ "end": recording.end });
             let state = coroutine.state().to_owned();
             let difference = difference(&before, &asked(&asks));

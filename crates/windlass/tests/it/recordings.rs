@@ -5,7 +5,8 @@
 use serde_json::json;
 use windlass::recording::{Batch, Exchange, FORMAT, RecordedEnd, Recording, Replayed, replay};
 use windlass::{
-    Controller, Cx, Declaration, Finalizer, Machine, ObjectRef, Outcome, States, Step as Progress, done, to,
+    Controller, CoroutineState as Progress, Cx, Declaration, Finalizer, Machine, ObjectRef, Outcome, States,
+    done, to,
 };
 
 use crate::fixture::{Bench, Farewell, WIDGET, Widget, Widgets, config_map};

@@ -365,9 +365,9 @@ fn a_changed_parent_makes_the_status_write_a_conflict() {
     let mut answers = Vec::new();
     let result = loop {
         match coroutine.resume(std::mem::take(&mut answers)) {
-            windlass::Step::End(ended) => break ended.result,
-            windlass::Step::Bug(bug) => panic!("{bug}"),
-            windlass::Step::Ask(asks) => {
+            windlass::CoroutineState::End(ended) => break ended.result,
+            windlass::CoroutineState::Bug(bug) => panic!("{bug}"),
+            windlass::CoroutineState::Ask(asks) => {
                 for ask in asks {
                     answers.push(match ask {
                         windlass::Ask::Api { request, .. } => {

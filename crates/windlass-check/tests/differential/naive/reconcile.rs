@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use windlass::model::{Body, Key, Request, Verb, object};
-use windlass::{Answer, Ask, ObjectRef, ReconcileResult, Step};
+use windlass::{Answer, Ask, CoroutineState, ObjectRef, ReconcileResult};
 
 use super::Explorer;
 use super::state::{Known, Message, Past, Reconcile, Slot, State};
@@ -32,9 +32,11 @@ impl Explorer<'_> {
             step = coroutine.resume(batch.iter().map(|(_, answer)| (**answer).clone()).collect());
         }
         let point = Rc::new(match step {
-            Step::Ask(asks) => Point::Asks(asks.into_iter().map(Known::new).collect()),
-            Step::End(ended) if ended.bug.is_none() => Point::Over { again: is_tried_again(&ended.result) },
-            Step::End(_) | Step::Bug(_) => Point::Bug,
+            CoroutineState::Ask(asks) => Point::Asks(asks.into_iter().map(Known::new).collect()),
+            CoroutineState::End(ended) if ended.bug.is_none() => {
+                Point::Over { again: is_tried_again(&ended.result) }
+            }
+            CoroutineState::End(_) | CoroutineState::Bug(_) => Point::Bug,
         });
         self.memory.points.insert(key, point.clone());
         point

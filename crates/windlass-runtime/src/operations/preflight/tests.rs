@@ -7,8 +7,8 @@ use windlass::model::PatchKind;
 use windlass::model::authorization::Rule;
 use windlass::permissions::{Verb as Right, roles};
 use windlass::{
-    Answer, Ask, Cx, Declaration, Finalizer, Kind, Machine, ObjectRef, Outcome, ReconcileResult, Reconciled,
-    States, Step, done, fail, to_value,
+    Answer, Ask, CoroutineState, Cx, Declaration, Finalizer, Kind, Machine, ObjectRef, Outcome,
+    ReconcileResult, Reconciled, States, done, fail, to_value,
 };
 
 use super::*;
@@ -297,9 +297,9 @@ async fn drive(api: &dyn Perform, controller: &Controller, target: &ObjectRef) -
     let mut answers = Vec::new();
     loop {
         match coroutine.resume(std::mem::take(&mut answers)) {
-            Step::End(ended) => return ended,
-            Step::Bug(bug) => panic!("{bug:?}"),
-            Step::Ask(asks) => {
+            CoroutineState::End(ended) => return ended,
+            CoroutineState::Bug(bug) => panic!("{bug:?}"),
+            CoroutineState::Ask(asks) => {
                 for ask in asks {
                     answers.push(match &ask {
                         Ask::Api { request, .. } => Answer::Api(api.perform(request).await),
