@@ -51,6 +51,11 @@ fn two_instances_share_two_slots() {
 }
 
 #[test]
+fn two_instances_with_watches() {
+    assert_eq!(states("2x2-watch"), 194_210);
+}
+
+#[test]
 fn three_instances_with_a_pause() {
     assert_eq!(states("3x1-pause"), 912_222);
 }

@@ -37,6 +37,7 @@ fn words(world: &World, state: &State, action: &Action) -> (String, String) {
             let process = world.process(state, number);
             (name(number), format!("{}, late", process.late.get(index).map(request).unwrap_or_default()))
         }
+        Action::Watch(number) => (name(number), "is shown the ring by its watch".into()),
         Action::Load(number, slot) => (name(number), format!("has loaded slot {slot}")),
         Action::Drain(number, slot) => (name(number), format!("has drained slot {slot}")),
         Action::Check(number, slot) => (name(number), format!("checks its permit for slot {slot}")),

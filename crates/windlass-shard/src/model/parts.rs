@@ -10,7 +10,7 @@ use crate::lease::{Incarnation, Lease};
 use crate::ring::Ring;
 
 use super::process::{Event, Life, Process};
-use super::registers::{CURRENT_EPOCH, MOST, Registers, Written};
+use super::registers::{CURRENT, CURRENT_EPOCH, MOST, Registers, Written};
 
 /// The registers in a state: the number of the ring, and the leases themselves.
 pub(super) type RegisterWords = [u32; 1 + MOST];
@@ -24,6 +24,8 @@ pub(super) struct Facts {
     pub(super) in_flight: bool,
     pub(super) late: u8,
     pub(super) leaving: bool,
+    /// Whether it knows an older ring than there is, or none.
+    pub(super) is_stale: bool,
     /// Slots, as bits.
     pub(super) permits: u8,
     pub(super) loading: u8,
@@ -61,6 +63,7 @@ pub(super) struct Parts {
     facts: Vec<Option<Facts>>,
     events: FxHashMap<(u32, Event), u32>,
     outdated: FxHashMap<(u32, Written), u32>,
+    observed: FxHashMap<(u32, u32), u32>,
     arrivals: FxHashMap<(u32, Delivery, RegisterWords), Arrival>,
     renamed: FxHashMap<(u32, u8), u32>,
     renamed_rings: FxHashMap<(u32, u8), u32>,
@@ -146,6 +149,16 @@ impl Parts {
         let next = self.add_process(self.process(process).outdated(written));
         self.outdated.insert(key, next);
         next
+    }
+
+    /// A watch shows a process the current ring; none if there is none.
+    pub(super) fn observes(&mut self, process: u32, ring: u32) -> Option<u32> {
+        if let Some(next) = self.observed.get(&(process, ring)) {
+            return Some(*next);
+        }
+        let next = self.add_process(self.process(process).observes(self.ring(ring)?));
+        self.observed.insert((process, ring), next);
+        Some(next)
     }
 
     pub(super) fn arrives(
@@ -258,6 +271,7 @@ fn facts(process: &Process) -> Facts {
         facts.up = true;
         facts.paused = running.paused;
         facts.leaving = running.instance.leaving;
+        facts.is_stale = running.instance.ring_version() != Some(CURRENT);
         facts.permits = running.permits();
         facts.loading = running.at(Stage::Loading);
         facts.draining = running.at(Stage::Draining);

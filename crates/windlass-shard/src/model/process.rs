@@ -6,8 +6,8 @@ use crate::instance::relative::{lease_versions, rename_answer, rename_request, r
 use crate::instance::{Instance, Next, Stage};
 use crate::lease::InstanceId;
 use crate::mutation::Mutation;
-use crate::registry::{Answer, Request, Version};
-use crate::ring::Epoch;
+use crate::registry::{Answer, Request, Version, Versioned};
+use crate::ring::{Epoch, Ring};
 use crate::slot::Slot;
 use crate::timing::Millis;
 
@@ -136,6 +136,15 @@ impl Process {
             } else {
                 running.instance.answered(answer, NOW);
             }
+        }
+        next.settle()
+    }
+
+    /// A watch shows it the current ring.
+    pub(super) fn observes(&self, ring: Arc<Ring>) -> Self {
+        let mut next = self.clone();
+        if let Life::Up(running) = &mut next.life {
+            running.instance.observed_ring(Versioned::new(CURRENT, ring), NOW);
         }
         next.settle()
     }

@@ -29,6 +29,18 @@ impl World {
         Next::State(next)
     }
 
+    pub(super) fn watch(&mut self, state: &State, number: usize) -> Next<State> {
+        let observed = self.parts.observes(state.process(number), state.registers()[0]);
+        let Some(process) = observed.filter(|process| *process != state.process(number)) else {
+            return Next::Impossible;
+        };
+        let mut next = *state;
+        let before = self.parts.facts(state.process(number)).incarnation;
+        next.set_process(number, process);
+        self.begin_incarnation(&mut next, number, before);
+        Next::State(next)
+    }
+
     pub(super) fn happen(&mut self, state: &State, number: usize, event: Event) -> State {
         let mut next = *state;
         let before = self.parts.facts(state.process(number)).incarnation;

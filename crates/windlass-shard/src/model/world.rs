@@ -21,6 +21,8 @@ pub struct World {
     pub(super) slots: usize,
     faults: Faults,
     pub(super) writes: bool,
+    /// Whether watches show the ring between two reads.
+    watches: bool,
     pub(super) timing: Timing,
     monitors: usize,
     mutation: Option<Mutation>,
@@ -38,6 +40,8 @@ pub enum Action {
     Arrive(usize),
     /// A request that no one waits for arrives at the registry.
     ArriveLate(usize, usize),
+    /// A watch shows an instance the ring.
+    Watch(usize),
     /// An instance has loaded a slot.
     Load(usize, usize),
     /// An instance has drained a slot.
@@ -87,6 +91,7 @@ impl World {
             slots,
             faults: Faults::default(),
             writes: true,
+            watches: false,
             timing: TIMING,
             monitors: MOST,
             mutation: None,
@@ -106,6 +111,12 @@ impl World {
     #[must_use]
     pub fn without_writes(self) -> Self {
         World { writes: false, ..self }
+    }
+
+    /// With watches, which show the ring at any time between two reads.
+    #[must_use]
+    pub fn watches(self) -> Self {
+        World { watches: true, ..self }
     }
 
     /// Begins when all instances have joined and own their share.
@@ -218,6 +229,7 @@ impl World {
             actions.push(Action::Resume(number));
             return;
         }
+        actions.extend((self.watches && facts.is_stale).then_some(Action::Watch(number)));
         actions.extend(self.bits(facts.loading).map(|slot| Action::Load(number, slot)));
         let at_rest = |slot: &usize| state.in_flight(number, *slot).own == 0;
         actions.extend(self.bits(facts.draining).filter(at_rest).map(|slot| Action::Drain(number, slot)));
@@ -301,6 +313,7 @@ impl Model for World {
             Action::ArriveLate(number, index) => {
                 return self.arrive(&before, number, Delivery::Late(index as u8));
             }
+            Action::Watch(number) => return self.watch(&before, number),
             Action::Act(number, slot) => return self.act(&before, number, slot),
             Action::Load(number, slot) => self.happen(&before, number, Event::Loaded(slot as u8)),
             Action::Drain(number, slot) => self.happen(&before, number, Event::Drained(slot as u8)),
@@ -324,6 +337,7 @@ impl Model for World {
         match *action {
             Action::Arrive(number)
             | Action::ArriveLate(number, _)
+            | Action::Watch(number)
             | Action::Load(number, _)
             | Action::Drain(number, _)
             | Action::Check(number, _)

@@ -55,6 +55,11 @@ fn two_instances() -> Vec<NamedWorld> {
         named("2x2-crash", "the same with a crash", two_slots(Faults { crashes: 1, ..NONE })),
         named("2x2-leave", "the same with an instance that leaves", two_slots(Faults { leaves: 1, ..NONE })),
         named(
+            "2x2-watch",
+            "the same with a pause, and with watches that show the ring between two reads",
+            two_slots(Faults { pauses: 1, ..NONE }).watches(),
+        ),
+        named(
             "2x2-death",
             "the same with an instance that does not come back",
             two_slots(Faults { deaths: 1, ..NONE }),
