@@ -101,3 +101,9 @@ fn two_instances_share_two_slots_with_a_pause_and_a_crash() {
 fn three_instances_share_two_slots_with_a_crash() {
     assert_eq!(explored("3x2-crash"), 2_020_052);
 }
+
+#[test]
+#[ignore = "takes minutes: millions of states"]
+fn three_instances_share_two_slots_with_a_pause_and_writes() {
+    assert_eq!(explored("3x2-pause-writes"), 3_058_455);
+}
