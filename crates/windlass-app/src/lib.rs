@@ -37,6 +37,7 @@ pub mod logs;
 mod manifests;
 pub mod output;
 mod plan;
+mod protocol;
 mod replay;
 mod run;
 
@@ -48,3 +49,4 @@ pub use arguments::{ManagerArguments, NoArguments};
 pub use command::AppCommand;
 pub use exit::exit_code;
 pub use kubeconfig::config;
+pub use protocol::ProtocolWorld;

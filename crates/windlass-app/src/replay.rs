@@ -10,7 +10,7 @@ use windlass::recording::{self, Recording};
 use windlass_check::{Counterexample, Replayed};
 
 use crate::app::App;
-use crate::app_check::AppCheck;
+use crate::app_check::{AppCheck, CheckSubject};
 use crate::app_controller::{AppController, names};
 use crate::arguments::ManagerArguments;
 use crate::check::by_name;
@@ -86,7 +86,9 @@ fn replay_recording(
 
 fn replay_counterexample(arguments: &ReplayArguments, checks: &[AppCheck]) -> anyhow::Result<ExitCode> {
     let counterexample = Counterexample::load(&arguments.file)?;
-    let Some(known) = by_name(checks, &counterexample.check) else {
+    let found = by_name(checks, &counterexample.check).map(|known| &known.subject);
+    // Counterexamples are of controllers: the trace of a protocol is not saved.
+    let Some(CheckSubject::Controllers(make)) = found else {
         let known: Vec<&str> = checks.iter().map(|known| known.name).collect();
         bail!(
             "{} is of the check {:?}, which this program does not have (it has {}): replay it in a test, with \
@@ -96,7 +98,7 @@ fn replay_counterexample(arguments: &ReplayArguments, checks: &[AppCheck]) -> an
             known.join(", ")
         );
     };
-    let replayed = known.check().replay(&counterexample);
+    let replayed = make().replay(&counterexample);
     let (word, code) = match replayed {
         Replayed::NotReproduced { .. } => ("no-longer-wrong", 0),
         Replayed::Reproduced { .. } => ("still-wrong", 1),

@@ -120,13 +120,7 @@ impl Report {
 
     /// The verdict in words.
     pub fn verdict(&self) -> &'static str {
-        match (&self.violation, self.exploration.stop_reason) {
-            (Some(_), _) => "VIOLATED",
-            (None, StopReason::Complete | StopReason::Violated) => "holds",
-            (None, StopReason::StateLimit) => "NOT DECIDED (the state limit was reached)",
-            (None, StopReason::MemoryLimit) => "NOT DECIDED (the memory was full)",
-            (None, StopReason::Stopped) => "NOT DECIDED (it was stopped)",
-        }
+        self.exploration.stop_reason.verdict(self.violation.is_some())
     }
 }
 

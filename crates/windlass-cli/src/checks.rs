@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::CustomResourceExt;
 use two_configmaps::{Pair, SecondFirst, TwoConfigMaps, pair};
 use windlass::Machine;
-use windlass_app::AppCheck;
+use windlass_app::{AppCheck, ProtocolWorld};
 use windlass_check::{Check, Faults, View, check};
 use windlass_klight::network::{LightNetworks, Mistake, worlds};
 
@@ -33,10 +33,20 @@ pub(crate) fn all() -> Vec<AppCheck> {
             move || worlds::reused_address(by_address()),
         )
         .specimen(),
+        AppCheck::protocol(
+            "sharding",
+            "which instance of a fleet owns which slot: never two, and never none for good",
+            windlass_shard::model::worlds().into_iter().map(sharding_world),
+        ),
     ];
     let zoo = windlass_zoo::all().into_iter();
     let zoo = zoo.map(|specimen| AppCheck::new(specimen.name, specimen.story, specimen.broken).specimen());
     own.into_iter().chain(zoo).collect()
+}
+
+fn sharding_world(named: windlass_shard::model::NamedWorld) -> ProtocolWorld {
+    let world = ProtocolWorld::new(named.name, named.about, named.world);
+    if named.small { world } else { world.large() }
 }
 
 /// Two pairs, one crash, duplicates and reordering, for a controller of pairs.

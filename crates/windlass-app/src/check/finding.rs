@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde_json::{Value, json};
-use windlass_check::engine::{Memory, Simulation};
+use windlass_check::engine::{Exploration, Memory, Simulation};
 use windlass_check::{Check, Counterexample, Report, Saved, Violation, grouped};
 
 use crate::app::program_name;
@@ -22,6 +22,8 @@ pub(super) struct Finding {
     /// The same for tools.
     figures: Value,
     pub(super) counterexample: Option<Counterexample>,
+    /// The violation of a protocol, with its trace.
+    violation: Option<String>,
     /// Where the counterexample went.
     pub(super) saved: Option<Saved>,
 }
@@ -68,6 +70,7 @@ impl Finding {
             facts: explored_facts(report),
             figures: explored_figures(report),
             counterexample: check.counterexample(name, report),
+            violation: None,
             saved: None,
         };
         match &report.exploration.simulation {
@@ -84,6 +87,7 @@ impl Finding {
             self.verdict = simulated.verdict;
             self.said = simulated.said;
             self.counterexample = simulated.counterexample;
+            self.violation = simulated.violation;
         } else {
             self.said += "; random runs found nothing";
         }
@@ -92,6 +96,13 @@ impl Finding {
 
     /// What random runs found. However many there were, they prove nothing.
     pub(super) fn simulated(name: &'static str, check: &Check, simulation: &Simulation) -> Self {
+        Finding {
+            counterexample: check.simulated_counterexample(name, simulation),
+            ..Finding::of_simulation(name, check.bounds(), simulation)
+        }
+    }
+
+    fn of_simulation(name: &'static str, bounds: String, simulation: &Simulation) -> Self {
         let runs = grouped(simulation.runs);
         let (verdict, said) = match &simulation.violation {
             Some((seed, _)) => {
@@ -105,7 +116,7 @@ impl Finding {
             name,
             verdict,
             said,
-            bounds: check.bounds(),
+            bounds,
             facts: vec![
                 ("runs", format!("{runs}, seeds from {}", simulation.seed)),
                 ("steps", in_time(simulation.steps, simulation.elapsed)),
@@ -116,21 +127,56 @@ impl Finding {
                 "steps": simulation.steps,
                 "seconds": simulation.elapsed.as_secs_f64(),
             }),
-            counterexample: check.simulated_counterexample(name, simulation),
+            counterexample: None,
+            violation: None,
             saved: None,
         }
     }
 
+    /// What exploring a world of a protocol found.
+    pub(super) fn of_protocol(name: &'static str, about: &str, exploration: &Exploration) -> Self {
+        let violation = exploration.violation.as_ref().map(ToString::to_string);
+        let verdict = match &violation {
+            Some(_) => Verdict::Violated,
+            None if exploration.holds() => Verdict::Holds,
+            None => Verdict::Undecided,
+        };
+        let explored = Finding {
+            name,
+            verdict,
+            said: exploration.stop_reason.verdict(violation.is_some()).to_owned(),
+            bounds: about.to_owned(),
+            facts: size_facts(exploration),
+            figures: size_figures(exploration),
+            counterexample: None,
+            violation,
+            saved: None,
+        };
+        match &exploration.simulation {
+            Some(simulation) => {
+                explored.and_then_simulated(Finding::of_simulated_protocol(name, about, simulation))
+            }
+            None => explored,
+        }
+    }
+
+    /// What random runs of a protocol found.
+    pub(super) fn of_simulated_protocol(name: &'static str, about: &str, simulation: &Simulation) -> Self {
+        let violation = simulation.violation.as_ref().map(|(_, violation)| violation.to_string());
+        Finding { violation, ..Finding::of_simulation(name, about.to_owned(), simulation) }
+    }
+
     /// What was not even started.
-    pub(super) fn not_started(name: &'static str, check: &Check) -> Self {
+    pub(super) fn not_started(name: &'static str, bounds: String) -> Self {
         Finding {
             name,
             verdict: Verdict::Undecided,
             said: "NOT DECIDED (it was not started)".to_owned(),
-            bounds: check.bounds(),
+            bounds,
             facts: Vec::new(),
             figures: json!({}),
             counterexample: None,
+            violation: None,
             saved: None,
         }
     }
@@ -144,6 +190,9 @@ impl Finding {
         document["bounds"] = json!(self.bounds);
         if let Some(counterexample) = &self.counterexample {
             document["counterexample"] = json!(counterexample);
+        }
+        if let Some(violation) = &self.violation {
+            document["violation"] = json!(violation);
         }
         if let Some(saved) = &self.saved {
             document["files"] = json!({ "json": saved.json, "html": saved.html, "mermaid": saved.mermaid });
@@ -160,6 +209,9 @@ impl fmt::Display for Finding {
             line(f, label, text)?;
         }
         line(f, "verdict", &self.said)?;
+        if let Some(violation) = &self.violation {
+            return write!(f, "\n{violation}");
+        }
         let Some(counterexample) = &self.counterexample else { return Ok(()) };
         write!(f, "\n{counterexample}")?;
         match &self.saved {
@@ -176,14 +228,27 @@ fn line(f: &mut fmt::Formatter<'_>, label: &str, text: &str) -> fmt::Result {
     writeln!(f, "  {label:11}  {text}")
 }
 
-fn explored_facts(report: &Report) -> Vec<(&'static str, String)> {
-    let exploration = &report.exploration;
+fn size_facts(exploration: &Exploration) -> Vec<(&'static str, String)> {
     let states = grouped(exploration.states as u64);
-    let mut facts = vec![
+    vec![
         ("states", format!("{states}, {} steps deep", exploration.depth)),
         ("transitions", in_time(exploration.transitions, exploration.elapsed)),
         ("memory", memory_in_words(&exploration.memory, exploration.states)),
-    ];
+    ]
+}
+
+fn size_figures(exploration: &Exploration) -> Value {
+    json!({
+        "states": exploration.states,
+        "transitions": exploration.transitions,
+        "depth": exploration.depth,
+        "seconds": exploration.elapsed.as_secs_f64(),
+        "memoryBytes": exploration.memory.total,
+    })
+}
+
+fn explored_facts(report: &Report) -> Vec<(&'static str, String)> {
+    let mut facts = size_facts(&report.exploration);
     // One below the other, under one label.
     let labels = std::iter::once("rules").chain(std::iter::repeat(""));
     facts.extend(labels.zip(report.rules.iter().cloned()));
@@ -196,19 +261,13 @@ fn explored_facts(report: &Report) -> Vec<(&'static str, String)> {
 }
 
 fn explored_figures(report: &Report) -> Value {
-    let exploration = &report.exploration;
-    json!({
-        "states": exploration.states,
-        "transitions": exploration.transitions,
-        "depth": exploration.depth,
-        "seconds": exploration.elapsed.as_secs_f64(),
-        "memoryBytes": exploration.memory.total,
-        "executions": report.executions,
-        "rules": report.rules,
-        "neverStruck": report.never_struck,
-        "notes": report.notes,
-        "alsoViolated": report.further.iter().map(Violation::rule).collect::<Vec<_>>(),
-    })
+    let mut figures = size_figures(&report.exploration);
+    figures["executions"] = json!(report.executions);
+    figures["rules"] = json!(report.rules);
+    figures["neverStruck"] = json!(report.never_struck);
+    figures["notes"] = json!(report.notes);
+    figures["alsoViolated"] = json!(report.further.iter().map(Violation::rule).collect::<Vec<_>>());
+    figures
 }
 
 fn in_time(count: u64, elapsed: std::time::Duration) -> String {

@@ -4,6 +4,7 @@ mod finding;
 mod interrupt;
 mod numbers;
 mod progress;
+mod protocol;
 mod simulate;
 mod size;
 
@@ -16,12 +17,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, bail};
 use clap::Args;
 use serde_json::json;
-use windlass_check::Reductions;
-use windlass_check::engine::Options;
+use windlass_check::engine::{Options, SimulationOptions};
+use windlass_check::{Check, Reductions};
 
 use finding::{Finding, Verdict};
 
-use crate::app_check::AppCheck;
+use crate::app_check::{AppCheck, CheckSubject};
 use crate::output::OutputArguments;
 
 /// Default maximum number of states of a check, after which it is undecided.
@@ -35,9 +36,11 @@ const MAX_STATES: usize = 20_000_000;
 #[command(after_help = "Examples:
   PROGRAM check                                 check everything
   PROGRAM check CHECK-NAME --trace-dir traces   keep the trace of what is violated
-  PROGRAM check CHECK-NAME --memory 2G --output json")]
+  PROGRAM check CHECK-NAME --memory 2G --output json
+  PROGRAM check PROTOCOL/WORLD                  explore one world of a protocol")]
 pub(crate) struct CheckArguments {
-    /// Names of the checks to run; `--list` prints them.
+    /// Names of the checks to run; `--list` prints them. A protocol is checked in all of its worlds, or in the one that
+    /// is named behind a slash.
     #[arg(value_name = "NAME")]
     names: Vec<String>,
     /// List the checks and exit.
@@ -70,6 +73,9 @@ pub(crate) struct CheckArguments {
     /// undecided.
     #[arg(long, value_name = "SECONDS", value_parser = at_least_one)]
     simulate: Option<usize>,
+    /// Explore the large worlds of protocols as well, which takes minutes.
+    #[arg(long)]
+    large: bool,
     /// Seed of the random runs, to repeat them.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -95,7 +101,7 @@ pub(crate) fn run(arguments: &CheckArguments, checks: &[AppCheck]) -> anyhow::Re
             format!("{} cannot be used for traces: give another folder", folder.display())
         })?;
     }
-    if let Some(unknown) = arguments.names.iter().find(|name| by_name(checks, name).is_none()) {
+    if let Some(unknown) = arguments.names.iter().find(|name| !protocol::is_known(checks, name)) {
         bail!("there is no check {unknown:?}; --list prints those that there are");
     }
     let chosen: Vec<&AppCheck> = checks.iter().filter(|known| is_chosen(known, &arguments.names)).collect();
@@ -110,18 +116,23 @@ pub(crate) fn by_name<'a>(checks: &'a [AppCheck], name: &str) -> Option<&'a AppC
 }
 
 fn is_chosen(known: &AppCheck, names: &[String]) -> bool {
-    if names.is_empty() { !known.is_specimen } else { names.iter().any(|name| name == known.name) }
+    let is_named = |name: &String| name.split('/').next() == Some(known.name);
+    if names.is_empty() { !known.is_specimen } else { names.iter().any(is_named) }
 }
 
 fn list(out: &mut impl Write, all: &[AppCheck], as_json: bool) -> io::Result<()> {
     if as_json {
-        let entry = |known: &AppCheck| json!({ "name": known.name, "about": known.about, "specimen": known.is_specimen });
+        let entry = |known: &AppCheck| {
+            let worlds = protocol::names(known);
+            json!({ "name": known.name, "about": known.about, "specimen": known.is_specimen, "worlds": worlds })
+        };
         return writeln!(out, "{:#}", json!(all.iter().map(entry).collect::<Vec<_>>()));
     }
     let width = all.iter().map(|known| known.name.len()).max().unwrap_or(0);
     for known in all {
         let note = if known.is_specimen { " (broken on purpose: only on request)" } else { "" };
         writeln!(out, "{:width$}  {}{note}", known.name, known.about)?;
+        protocol::list(out, known, width)?;
     }
     Ok(())
 }
@@ -136,15 +147,22 @@ fn check_all(
     let mut worst = Verdict::Holds;
     let mut documents = Vec::new();
     for known in chosen {
-        let finding = match stop.load(Ordering::Relaxed) {
-            true => Finding::not_started(known.name, &known.check()),
-            false => check_one(known, arguments, stop)?,
+        let mut show = |finding: Finding| -> anyhow::Result<()> {
+            worst = worst.max(finding.verdict);
+            if arguments.output.is_json() {
+                documents.push(finding.to_json());
+            } else {
+                writeln!(out, "{finding}")?;
+            }
+            Ok(())
         };
-        worst = worst.max(finding.verdict);
-        if arguments.output.is_json() {
-            documents.push(finding.to_json());
-        } else {
-            writeln!(out, "{finding}")?;
+        match &known.subject {
+            CheckSubject::Controllers(make) => show(check_one(known.name, make(), arguments, stop)?)?,
+            CheckSubject::Protocol(worlds) => {
+                for world in protocol::chosen(known.name, worlds, arguments) {
+                    show(protocol::check_one(world, arguments, stop))?;
+                }
+            }
         }
     }
     if arguments.output.is_json() {
@@ -156,22 +174,25 @@ fn check_all(
 }
 
 fn check_one(
-    known: &AppCheck,
+    name: &'static str,
+    check: Check,
     arguments: &CheckArguments,
     stop: &Arc<AtomicBool>,
 ) -> anyhow::Result<Finding> {
-    let check = known.check();
+    if stop.load(Ordering::Relaxed) {
+        return Ok(Finding::not_started(name, check.bounds()));
+    }
     let mut finding = match arguments.simulate {
         Some(seconds) => {
-            let simulation = simulate::run(&check, seconds, arguments.seed, stop);
-            Finding::simulated(known.name, &check, &simulation)
+            let simulate = |options: &SimulationOptions| check.simulate(options);
+            let simulation = simulate::run(simulate, seconds, arguments.seed, stop);
+            Finding::simulated(name, &check, &simulation)
         }
         None => {
-            let check =
-                check.options(options(known.name, arguments, stop)).reductions_among(allowed(arguments));
+            let check = check.options(options(name, arguments, stop)).reductions_among(allowed(arguments));
             let report = check.run();
             progress::clear();
-            Finding::explored(known.name, &check, &report)
+            Finding::explored(name, &check, &report)
         }
     };
     if let (Some(folder), Some(counterexample)) = (&arguments.trace_dir, &finding.counterexample) {

@@ -5,14 +5,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use windlass_check::Check;
 use windlass_check::engine::{Simulation, SimulationOptions};
 
 /// How long it takes at most to notice Ctrl-C.
 const GLANCE: Duration = Duration::from_millis(50);
 
 /// Simulates random runs until the time is over, a rule is violated, or the user interrupts it.
-pub(super) fn run(check: &Check, seconds: usize, seed: Option<u64>, stop: &Arc<AtomicBool>) -> Simulation {
+pub(super) fn run(
+    simulate: impl FnOnce(&SimulationOptions) -> Simulation,
+    seconds: usize,
+    seed: Option<u64>,
+    stop: &Arc<AtomicBool>,
+) -> Simulation {
     let over = Arc::new(AtomicBool::new(false));
     let (clock, wanted) = (over.clone(), stop.clone());
     let end = Instant::now() + Duration::from_secs(seconds as u64);
@@ -28,7 +32,7 @@ pub(super) fn run(check: &Check, seconds: usize, seed: Option<u64>, stop: &Arc<A
         stop: over.clone(),
         ..SimulationOptions::default()
     };
-    let simulation = check.simulate(&options);
+    let simulation = simulate(&options);
     over.store(true, Ordering::Relaxed);
     timer.thread().unpark();
     // It does nothing that could panic, and nothing depends on it any more.

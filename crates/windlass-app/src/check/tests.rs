@@ -6,9 +6,11 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::CustomResourceExt;
 use serde_json::Value;
 use two_configmaps::{Pair, SecondFirst, TwoConfigMaps, pair};
+use two_phase_commit::TwoPhaseCommit;
 use windlass_check::{Check, check};
 
 use super::*;
+use crate::protocol::ProtocolWorld;
 
 fn right() -> Check {
     let check = check(TwoConfigMaps).crd(&Pair::crd()).given([pair("a")]);
@@ -140,16 +142,59 @@ fn specimens_are_checked_on_request_only() {
 
 #[test]
 fn random_runs_find_what_is_wrong_and_prove_nothing() {
-    let simulated = |known: &AppCheck| {
-        let stop = Arc::new(AtomicBool::new(false));
-        // The time is only a limit: the first run finds it.
-        let simulation = simulate::run(&known.check(), 600, Some(7), &stop);
-        Finding::simulated("random", &known.check(), &simulation)
-    };
-    let text = simulated(&wrong_check()).to_string();
+    let (check, stop) = (wrong(), Arc::new(AtomicBool::new(false)));
+    // The time is only a limit: the first run finds it.
+    let simulation = simulate::run(|options| check.simulate(options), 600, Some(7), &stop);
+    let text = Finding::simulated("random", &check, &simulation).to_string();
     assert!(text.contains("  verdict      VIOLATED (again with --simulate 1 --seed 7)\n"), "{text}");
     assert!(text.contains("  runs         1, seeds from 7\n"), "{text}");
     let stop = Arc::new(AtomicBool::new(true));
-    let nothing = Finding::simulated("random", &right(), &simulate::run(&right(), 600, None, &stop));
+    let simulation = simulate::run(|options| right().simulate(options), 600, None, &stop);
+    let nothing = Finding::simulated("random", &right(), &simulation);
     assert_eq!(nothing.verdict.exit_code(), 3);
+}
+
+fn commits() -> AppCheck {
+    let three = ProtocolWorld::new("three", "three managers", TwoPhaseCommit::new(3));
+    let five = ProtocolWorld::new("five", "five managers", TwoPhaseCommit::new(5)).large();
+    AppCheck::protocol("commit", "two-phase commit", [three, five])
+}
+
+#[test]
+fn a_protocol_is_explored_in_the_worlds_that_are_asked_for() {
+    let names = |names: &[&str], large: bool| {
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        let (worst, text) = checked(&[&commits()], &CheckArguments { names, large, ..arguments() }, false);
+        assert_eq!(worst.exit_code(), 0, "{text}");
+        text.lines().filter(|line| !line.starts_with(' ') && !line.is_empty()).collect::<Vec<_>>().join(",")
+    };
+    assert_eq!(names(&[], false), "three");
+    assert_eq!(names(&[], true), "three,five");
+    assert_eq!(names(&["commit"], false), "three");
+    assert_eq!(names(&["commit/five"], false), "five");
+}
+
+#[test]
+fn the_worlds_of_a_protocol_are_shown_like_other_checks() {
+    let unreduced = CheckArguments { no_symmetry: true, ..arguments() };
+    let (_, text) = checked(&[&commits()], &unreduced, false);
+    assert!(text.starts_with("three\n  bounds       three managers\n  states       288,"), "{text}");
+    assert!(text.ends_with("  verdict      holds\n\n"), "{text}");
+    let mut out = Vec::new();
+    list(&mut out, &[commits()], false).unwrap();
+    assert_eq!(
+        String::from_utf8(out).unwrap(),
+        "commit  two-phase commit\n        - commit/three: three managers\n        - commit/five: five managers \
+         (takes minutes: only with --large, or by its name)\n"
+    );
+    assert!(protocol::is_known(&[commits()], "commit/five"));
+    assert!(!protocol::is_known(&[commits()], "commit/six"));
+}
+
+#[test]
+fn a_world_that_is_too_large_is_undecided() {
+    let limited = CheckArguments { max_states: 10, seed: Some(1), ..arguments() };
+    let (worst, text) = checked(&[&commits()], &limited, false);
+    assert_eq!(worst.exit_code(), 3, "{text}");
+    assert!(text.contains("NOT DECIDED (the state limit was reached); random runs found nothing"), "{text}");
 }

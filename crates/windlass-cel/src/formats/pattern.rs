@@ -36,7 +36,7 @@ impl fmt::Display for PatternError {
 
 impl std::error::Error for PatternError {}
 
-/// Compiles a pattern as Go would read it, to at most so many bytes.
+/// Compiles a pattern as Go would read it, to at most `size_limit` bytes.
 ///
 /// # Errors
 /// Why it is refused.

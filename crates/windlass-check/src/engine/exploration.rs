@@ -21,6 +21,20 @@ pub enum StopReason {
     Stopped,
 }
 
+impl StopReason {
+    /// The verdict in words, of an exploration that found a violation or none.
+    #[must_use]
+    pub fn verdict(self, is_violated: bool) -> &'static str {
+        match self {
+            _ if is_violated => "VIOLATED",
+            StopReason::Complete | StopReason::Violated => "holds",
+            StopReason::StateLimit => "NOT DECIDED (the state limit was reached)",
+            StopReason::MemoryLimit => "NOT DECIDED (the memory was full)",
+            StopReason::Stopped => "NOT DECIDED (it was stopped)",
+        }
+    }
+}
+
 /// What an exploration found, and how much it saw.
 #[derive(Clone, Debug)]
 pub struct Exploration {

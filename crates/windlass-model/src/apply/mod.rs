@@ -1,13 +1,13 @@
 //! Server-side apply, and who owns which field of an object.
 //!
-//! Start with [`Apply`] for apply patches and [`track_update`] for all other writes. The order in
+//! Start with `Apply` for apply patches and `track_update` for all other writes. The order in
 //! which a caller must do things decides who owns defaults and what is a conflict:
 //!
 //! - **create, update, JSON, merge and strategic patches**: prune and default the new object, then
-//!   [`track_update`], then what the server does to it (reset of status, uid, generation, ...), then
-//!   [`keep_times`], then validation. Defaults thus belong to whoever created the object.
-//! - **apply**: [`Apply::run`] on the configuration as it was sent (neither pruned nor defaulted),
-//!   then prune, default, what the server does, [`keep_times`], validation. Defaults have no owner.
+//!   `track_update`, then what the server does to it (reset of status, uid, generation, ...), then
+//!   `keep_times`, then validation. Defaults thus belong to whoever created the object.
+//! - **apply**: `Apply::run` on the configuration as it was sent (neither pruned nor defaulted),
+//!   then prune, default, what the server does, `keep_times`, validation. Defaults have no owner.
 //!
 //! Objects are in the version of the [`TypeInfo`]. Entries of other versions are taken to have the
 //! same fields.

@@ -1,7 +1,7 @@
 //! Custom resource definitions: their defaults, their rules, their status, and the types that they make.
 //!
-//! A CRD that is written goes through [`decode`], [`prepare`], [`set_defaults`] and [`validate`];
-//! afterwards [`next_status`] is asked until it has nothing more to say, and [`types_of`] says what to serve.
+//! A CRD that is written goes through `decode`, `prepare`, `set_defaults` and `validate`;
+//! afterwards `next_status` is asked until it has nothing more to say, and `types_of` says what to serve.
 
 mod defaults;
 mod scale;

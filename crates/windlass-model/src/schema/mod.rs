@@ -1,7 +1,7 @@
 //! What is known about the shape of a type: one representation for built-in types and for CRDs.
 //!
-//! An object of a custom resource goes through [`prune`], [`apply_defaults`] and [`validate`]; an object
-//! of a built-in type goes through [`decode`]. [`parse`] makes a [`Schema`] from a CRD.
+//! An object of a custom resource goes through `prune`, `apply_defaults` and `validate`; an object
+//! of a built-in type goes through `decode`. `parse` makes a [`Schema`] from a CRD.
 
 mod build;
 pub mod builtin;
