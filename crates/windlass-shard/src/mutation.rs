@@ -28,13 +28,13 @@ pub enum Mutation {
     /// Rule 4: marks the slots that it takes over from its earlier incarnation as clean.
     TakesOverClean,
     /// Rule 5: says that a slot is drained while requests for it are in flight.
-    AcknowledgesUndrained,
+    HandsOverUndrained,
     /// Rule 6: does not wait after the expiry of another's lease.
     NoWaitAfterExpiry,
     /// Rule 6: does not wait after its own restart.
     NoWaitAfterRestart,
     /// Rule 7: hands a slot over as clean while its own wait for it runs.
-    AcknowledgesDuringWait,
+    HandsOverDuringWait,
     /// Rule 8: writes the ring without comparing while it holds the lock.
     TrustsLock,
     /// Rule 8: respects a lock for ever, even that of an instance that is gone.

@@ -78,7 +78,7 @@ pub(crate) fn take_over(ring: &Ring, member: usize, incarnation: Incarnation, br
 /// starts at once.
 pub(crate) fn is_drained(held: &Held, broken: Broken) -> bool {
     held.stage == Stage::Drained
-        || (held.stage == Stage::Draining && broken.is(Mutation::AcknowledgesUndrained))
+        || (held.stage == Stage::Draining && broken.is(Mutation::HandsOverUndrained))
 }
 
 /// Rule 6: the owner of a slot that is not clean waits. After an expiry, L has passed since the last good renewal of the
@@ -96,9 +96,9 @@ pub(crate) fn wait_until(clean: bool, seen: Millis, began: Millis, timing: Timin
     seen.plus(expiry).max(began.plus(restart))
 }
 
-/// Rule 7: no hand-over while the own wait runs, since it would make the next owner start at once.
+/// Rule 7: no handover while the own wait runs, since it would make the next owner start at once.
 pub(crate) fn may_hand_over(held: &Held, now: Millis, broken: Broken) -> bool {
-    is_drained(held, broken) && (now >= held.wait_until || broken.is(Mutation::AcknowledgesDuringWait))
+    is_drained(held, broken) && (now >= held.wait_until || broken.is(Mutation::HandsOverDuringWait))
 }
 
 /// Rule 8: the lock only saves work. Whoever holds it still compares when it swaps the ring, so two holders are harmless;

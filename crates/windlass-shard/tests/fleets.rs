@@ -73,7 +73,7 @@ fn chaos_gives_no_slot_two_owners() {
 
 #[test]
 fn broken_rules_are_caught() {
-    for rule in [Mutation::IgnoresDeadline, Mutation::NoWaitAfterRestart, Mutation::AcknowledgesUndrained] {
+    for rule in [Mutation::IgnoresDeadline, Mutation::NoWaitAfterRestart, Mutation::HandsOverUndrained] {
         let chaos = Scenario { instances: 20, duration_ms: 120_000, ..Scenario::new(0, Disturbance::Chaos) };
         let report = simulate(&Scenario { broken: Some(rule), ..chaos });
         assert!(!report.violations.is_empty(), "{rule:?} is not caught");

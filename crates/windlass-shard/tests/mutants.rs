@@ -85,7 +85,7 @@ fn rule_4_taking_over_slots_as_clean_is_caught() {
 
 #[test]
 fn rule_5_handing_over_before_it_is_drained_is_caught() {
-    assert_eq!(caught(world(2, 2, NONE), Mutation::AcknowledgesUndrained), (LATE_WRITE.into(), 21));
+    assert_eq!(caught(world(2, 2, NONE), Mutation::HandsOverUndrained), (LATE_WRITE.into(), 21));
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn rule_6_no_wait_after_a_restart_is_caught() {
 fn rule_7_handing_over_during_the_own_wait_is_caught() {
     let faults = Faults { crashes: 1, leaves: 1, ..NONE };
     assert_eq!(
-        caught(world(2, 1, faults).settled(), Mutation::AcknowledgesDuringWait),
+        caught(world(2, 1, faults).settled(), Mutation::HandsOverDuringWait),
         (LATE_WRITE.into(), 18)
     );
 }
