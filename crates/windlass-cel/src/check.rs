@@ -7,7 +7,7 @@ use crate::error::Issue;
 use crate::library::format_string::{self, Clause, Piece};
 use crate::message;
 use crate::signatures;
-use crate::types::{Type, accepts, compatible, same, substitute};
+use crate::types::{Type, compatible, is_assignable, same, substitute};
 use crate::value::Value;
 
 /// The type of a resolved expression, given those of the caller's variables, and the issues in it.
@@ -203,7 +203,7 @@ impl<'s> Checker<'s> {
             }
             let mut bindings = Vec::new();
             let mut pairs = signature.parameters.iter().zip(given);
-            if pairs.all(|(wanted, given)| accepts(wanted, given, &mut bindings)) || open {
+            if pairs.all(|(wanted, given)| is_assignable(wanted, given, &mut bindings)) || open {
                 results.push(substitute(&signature.result, &bindings));
             }
         }

@@ -1,4 +1,4 @@
-//! The types that the checker reasons with, and the signatures of operators and functions.
+//! The types that the type checker of expressions reasons with. The signatures of functions are in `signatures.rs`.
 
 use std::fmt;
 use std::rc::Rc;
@@ -19,7 +19,7 @@ const MAX_PARTS: usize = 128;
 pub enum Type<'s> {
     /// Known only when the expression runs.
     Dynamic,
-    /// Not settled yet: the items of `[]`, or a variable without a schema.
+    /// A type variable that is not resolved yet: the items of `[]`, or a variable without a schema.
     Open,
     Null,
     Bool,
@@ -216,7 +216,7 @@ impl fmt::Display for Type<'_> {
 type Bindings<'s> = Vec<(char, Type<'s>)>;
 
 /// Whether a value of a type can be passed where a parameter type is wanted.
-pub(crate) fn accepts<'s>(wanted: &Type<'s>, given: &Type<'s>, bindings: &mut Bindings<'s>) -> bool {
+pub(crate) fn is_assignable<'s>(wanted: &Type<'s>, given: &Type<'s>, bindings: &mut Bindings<'s>) -> bool {
     match (wanted, given) {
         (Type::Parameter(name), given) => match bindings.iter().position(|(bound, _)| bound == name) {
             None => {
@@ -227,24 +227,26 @@ pub(crate) fn accepts<'s>(wanted: &Type<'s>, given: &Type<'s>, bindings: &mut Bi
                 let Some((_, bound)) = bindings.get_mut(index) else { return false };
                 let fits = compatible(bound, given);
                 if fits {
-                    *bound = settled(bound, given);
+                    *bound = unified(bound, given);
                 }
                 fits
             }
         },
-        (Type::List(a), Type::List(b)) | (Type::Optional(a), Type::Optional(b)) => accepts(a, b, bindings),
-        (Type::Map(a, b), Type::Map(c, d)) => accepts(a, c, bindings) && accepts(b, d, bindings),
+        (Type::List(a), Type::List(b)) | (Type::Optional(a), Type::Optional(b)) => {
+            is_assignable(a, b, bindings)
+        }
+        (Type::Map(a, b), Type::Map(c, d)) => is_assignable(a, c, bindings) && is_assignable(b, d, bindings),
         (wanted, given) => compatible(wanted, given),
     }
 }
 
 /// What is known of a type parameter that stands for both types: `[]` becomes a list of what the other one holds.
-fn settled<'s>(bound: &Type<'s>, given: &Type<'s>) -> Type<'s> {
+fn unified<'s>(bound: &Type<'s>, given: &Type<'s>) -> Type<'s> {
     match (bound, given) {
         (Type::Open | Type::Null, given) => given.clone(),
-        (Type::List(a), Type::List(b)) => Type::List(Rc::new(settled(a, b))),
-        (Type::Optional(a), Type::Optional(b)) => Type::Optional(Rc::new(settled(a, b))),
-        (Type::Map(a, b), Type::Map(c, d)) => Type::Map(Rc::new(settled(a, c)), Rc::new(settled(b, d))),
+        (Type::List(a), Type::List(b)) => Type::List(Rc::new(unified(a, b))),
+        (Type::Optional(a), Type::Optional(b)) => Type::Optional(Rc::new(unified(a, b))),
+        (Type::Map(a, b), Type::Map(c, d)) => Type::Map(Rc::new(unified(a, c)), Rc::new(unified(b, d))),
         (bound, _) => bound.clone(),
     }
 }

@@ -77,8 +77,7 @@ pub(crate) fn take_over(ring: &Ring, member: usize, incarnation: Incarnation, br
 /// Rule 5: a slot is handed over as clean only if it is drained: nothing of it is in flight any more. The new owner then
 /// starts at once.
 pub(crate) fn is_drained(held: &Held, broken: Broken) -> bool {
-    held.stage == Stage::Drained
-        || (held.stage == Stage::Draining && broken.is(Mutation::HandsOverUndrained))
+    held.stage == Stage::Drained || (held.stage == Stage::Draining && broken.is(Mutation::HandsOverUndrained))
 }
 
 /// Rule 6: the owner of a slot that is not clean waits. After an expiry, L has passed since the last good renewal of the

@@ -104,10 +104,7 @@ fn rule_6_no_wait_after_a_restart_is_caught() {
 #[test]
 fn rule_7_handing_over_during_the_own_wait_is_caught() {
     let faults = Faults { crashes: 1, leaves: 1, ..NONE };
-    assert_eq!(
-        caught(world(2, 1, faults).settled(), Mutation::HandsOverDuringWait),
-        (LATE_WRITE.into(), 18)
-    );
+    assert_eq!(caught(world(2, 1, faults).settled(), Mutation::HandsOverDuringWait), (LATE_WRITE.into(), 18));
 }
 
 #[test]
