@@ -39,6 +39,7 @@ pub struct Declaration {
     watches: Vec<WatchDeclaration>,
     pub(crate) create_missing: Option<CreateMissing>,
     pub(crate) resync: Option<Duration>,
+    completed: Option<IsCompleted>,
     keeps_status: bool,
     /// What the machine does beyond what follows from all this.
     rights: BTreeSet<Right>,
@@ -55,6 +56,7 @@ pub struct OutputKind {
     pub anywhere: bool,
 }
 
+type IsCompleted = Arc<dyn Fn(&Value) -> bool + Send + Sync>;
 type CreateMissing = Arc<dyn Fn(&ObjectRef) -> Value + Send + Sync>;
 
 impl Declaration {
@@ -68,6 +70,7 @@ impl Declaration {
             outputs: Vec::new(),
             create_missing: None,
             resync: None,
+            completed: None,
             keeps_status,
             rights: BTreeSet::new(),
             errors: Vec::new(),
@@ -147,6 +150,25 @@ impl Declaration {
         self
     }
 
+    /// Which parents are complete: nothing will ever be left to do for them, like a Job that has finished. Default: none.
+    ///
+    /// A complete parent is not reconciled, whatever changes, until its deletion begins. A sharded controller does not
+    /// even track it.
+    pub fn completed<K: Kind>(
+        &mut self,
+        is_completed: impl Fn(&K) -> bool + Send + Sync + 'static,
+    ) -> &mut Self {
+        let (kind, parent) = (K::kind_info().qualified(), self.parent.qualified());
+        if K::kind_info().resource != self.parent.resource {
+            self.errors
+                .push(format!("completed(..) is about {kind}, but the parents are of the kind {parent}"));
+        }
+        self.completed = Some(Arc::new(move |value: &Value| {
+            from_value::<K>(value).is_ok_and(|object| is_completed(&object))
+        }));
+        self
+    }
+
     /// How to make a parent that does not exist when a watched object (see [`Declaration::watches`]), or something
     /// outside the cluster, names it. It should be one that [`Declaration::parents`] selects.
     ///
@@ -202,6 +224,12 @@ impl Declaration {
     /// Whether a parent is among those that are reconciled.
     pub fn selects_parent(&self, parent: &Value) -> bool {
         self.watches[0].selects(parent)
+    }
+
+    /// Whether nothing will ever be left to do for a parent. One that is being deleted may have a finalizer to run.
+    pub fn is_completed(&self, parent: &Value) -> bool {
+        let completed = self.completed.as_ref();
+        completed.is_some_and(|completed| !object::is_deleting(parent) && completed(parent))
     }
 
     /// Whether conditions and inventory are written to the parent's status. Parents of built-in kinds have no
@@ -279,6 +307,9 @@ impl Declaration {
             return Vec::new();
         }
         let triggered = |object: &Value| match &watch.role {
+            Role::Parent if after.is_some_and(|after| self.is_completed(after)) => {
+                (Vec::new(), Cause::Parent)
+            }
             Role::Parent => (vec![ObjectRef::of(object)], Cause::Parent),
             Role::Output => (self.owners_of(object), Cause::Output),
             Role::Further(map) => (map(object), Cause::Watched),

@@ -57,6 +57,11 @@ impl WatchDeclaration {
         matches!(self.role, Role::Parent)
     }
 
+    /// Whether this is a watch of outputs.
+    pub fn is_of_outputs(&self) -> bool {
+        matches!(self.role, Role::Output)
+    }
+
     /// Whether the machine asked for this watch, beside those of its parents and outputs.
     pub fn is_further(&self) -> bool {
         matches!(self.role, Role::Further(_))
