@@ -187,6 +187,11 @@ impl<Key: Clone> Directory<Key> {
         record.read_at = short(epoch);
     }
 
+    /// All objects of a slot were read by its owner, at an epoch.
+    pub fn read_slot(&mut self, slot: Slot, epoch: Epoch) {
+        self.slots[slot.index()].iter_mut().for_each(|record| record.read_at = short(epoch));
+    }
+
     /// Stops tracking an object.
     pub fn remove(&mut self, slot: Slot, uid: Uid) {
         let objects = &mut self.slots[slot.index()];
