@@ -101,6 +101,11 @@ impl Cache {
         self.read().by_key.get(key).map(Kept::found)
     }
 
+    /// The uid of an object, if there is one.
+    pub(crate) fn uid(&self, key: &ObjectRef) -> Option<Box<str>> {
+        self.read().by_key.get(key).map(|kept| kept.uid.clone())
+    }
+
     /// The objects of one namespace, or of all, by namespace and name: all that a selector selects, and others too
     /// unless an index covers the selector.
     pub(crate) fn list(&self, namespace: Option<&str>, labels: &LabelSelector) -> Vec<Found> {

@@ -31,6 +31,8 @@ const BACKOFF: Backoff = Backoff { first: Duration::from_millis(500), most: Dura
 enum Broken {
     /// The history has expired: list again.
     Expired,
+    /// Somebody asks for a list.
+    Refresh,
     /// It failed; try again later from where it got to.
     Failed(Box<Status>),
 }
@@ -52,6 +54,7 @@ async fn follow_on(api: &Api, informer: &Informer) {
             if listed { watch_once(api, informer, &mut backoff).await } else { list(api, informer).await };
         match outcome {
             Ok(()) => listed = true,
+            Err(Broken::Refresh) => listed = false,
             Err(Broken::Expired) if listed => {
                 tracing::info!(watch = %informer.selection, "watch expired, listing again");
                 listed = false;
@@ -95,6 +98,7 @@ async fn list(api: &Api, informer: &Informer) -> Result<(), Broken> {
     let form = if informer.selection.metadata_only { Form::ListOfMetadata } else { Form::Whole };
     let reader = Reader::of(informer);
     let mut items = Vec::new();
+    let begun = informer.refresh.begin();
     let version = loop {
         let answering = api.answered_in(&request, form);
         let answered = timeout(LIST_TIMEOUT, answering).await.map_err(|_| silent())?;
@@ -115,6 +119,7 @@ async fn list(api: &Api, informer: &Informer) -> Result<(), Broken> {
     }
     informer.state.set_error(None);
     informer.state.set_synced();
+    informer.refresh.finish(begun);
     tracing::debug!(watch = %informer.selection, objects = informer.cache.len(), version, "listed");
     Ok(())
 }
@@ -134,7 +139,12 @@ async fn watch_once(api: &Api, informer: &Informer, backoff: &mut JitteredBackof
     let reader = Reader::of(informer);
     informer.state.set_error(None);
     let started = Instant::now();
-    while let Some(line) = timeout(WATCH_TIMEOUT, lines.next()).await.map_err(|_| silent())? {
+    loop {
+        let line = tokio::select! {
+            line = timeout(WATCH_TIMEOUT, lines.next()) => line.map_err(|_| silent())?,
+            () = informer.refresh.wanted() => return Err(Broken::Refresh),
+        };
+        let Some(line) = line else { break };
         let event = reader.event(&line.map_err(broken)?).map_err(unreadable)?;
         perform(informer, event)?;
         backoff.reset();

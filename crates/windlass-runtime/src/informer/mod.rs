@@ -3,6 +3,7 @@
 mod backoff;
 mod events;
 mod follow;
+mod refresh;
 mod selection;
 mod state;
 #[cfg(test)]
@@ -21,6 +22,7 @@ use crate::cache::{Cache, Change, Head, Source};
 
 pub(crate) use backoff::JitteredBackoff;
 pub(crate) use follow::follow;
+use refresh::Refresh;
 pub use selection::Selection;
 pub use state::InformerState;
 pub(crate) use state::StateCell;
@@ -57,13 +59,14 @@ pub(crate) struct Informer {
     pub(crate) selection: Selection,
     pub(crate) cache: Cache,
     pub(crate) state: StateCell,
+    refresh: Refresh,
     labels: LabelSelector,
     fields: FieldSelector,
     handlers: RwLock<Vec<Arc<dyn EventHandler>>>,
 }
 
 impl Informer {
-    fn new(kind: KindInfo, selection: Selection) -> Result<Self, String> {
+    pub(crate) fn new(kind: KindInfo, selection: Selection) -> Result<Self, String> {
         Ok(Informer {
             kind: Arc::new(kind),
             labels: LabelSelector::parse(selection.labels.as_deref().unwrap_or_default())?,
@@ -71,6 +74,7 @@ impl Informer {
             selection,
             cache: Cache::default(),
             state: StateCell::default(),
+            refresh: Refresh::default(),
             handlers: RwLock::default(),
         })
     }
@@ -107,6 +111,11 @@ impl Informer {
     /// What is kept of an object.
     fn kept_text(&self, object: &Value, text: &Arc<str>) -> Arc<str> {
         if self.selection.metadata_only { only_metadata(object).to_string().into() } else { Arc::clone(text) }
+    }
+
+    /// Lists everything again, and waits until it is in the cache: whatever was written before is then known.
+    pub(crate) async fn refreshed(&self) {
+        self.refresh.refreshed().await;
     }
 
     /// Adds a handler of all events from now on.
@@ -176,6 +185,31 @@ impl Informers {
         });
         indexed.for_each(|label| informer.cache.index(label));
         Ok(informer)
+    }
+
+    /// Adds an informer of a selection, whatever other informers cover. It does nothing until it is followed.
+    ///
+    /// # Panics
+    /// If a selector cannot be read.
+    pub(crate) fn add<'a>(
+        &self,
+        kind: &KindInfo,
+        selection: Selection,
+        indexed: impl Iterator<Item = &'a str>,
+    ) -> Arc<Informer> {
+        let informer = Arc::new(Informer::new(kind.clone(), selection).expect("the selector was made here"));
+        indexed.for_each(|label| informer.cache.index(label));
+        self.lock().insert(informer.selection.clone(), Arc::clone(&informer));
+        informer
+    }
+
+    /// Removes an informer that is no longer followed.
+    pub(crate) fn close(&self, closed: &Arc<Informer>) {
+        let mut informers = self.lock();
+        // Another one may have been added for the same selection since.
+        if informers.get(&closed.selection).is_some_and(|known| Arc::ptr_eq(known, closed)) {
+            informers.remove(&closed.selection);
+        }
     }
 
     /// All informers.

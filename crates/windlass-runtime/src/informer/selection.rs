@@ -68,7 +68,7 @@ impl Selection {
     }
 
     /// Whether all objects of a namespace, or (`None`) of all namespaces, are among those that it chooses from.
-    pub(super) fn reaches(&self, resource: &ResourceId, namespace: Option<&str>) -> bool {
+    pub(crate) fn reaches(&self, resource: &ResourceId, namespace: Option<&str>) -> bool {
         let everywhere = self.namespace.is_none();
         let there = everywhere || (namespace.is_some() && self.namespace.as_deref() == namespace);
         self.resource == *resource && there
