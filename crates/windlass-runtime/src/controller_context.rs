@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use windlass::Controller;
+use windlass::{Controller, WatchDeclaration};
 
 use crate::operations::metrics::ControllerMetrics;
 use crate::queue::{QueueSettings, SharedQueue};
+use crate::sharding::Shard;
 use crate::waits::Waits;
 
 /// A controller with its queue and its metrics, shared by what enqueues and by the workers.
@@ -14,11 +15,32 @@ pub(crate) struct ControllerContext {
     pub(crate) metrics: ControllerMetrics,
     pub(crate) queue: Arc<SharedQueue>,
     pub(crate) waits: Waits,
+    /// Its part in a fleet, if it has one.
+    pub(crate) shard: Option<Arc<Shard>>,
 }
 
 impl ControllerContext {
     pub(crate) fn new(controller: Controller, settings: QueueSettings, metrics: ControllerMetrics) -> Self {
-        ControllerContext { controller, metrics, queue: SharedQueue::new(settings), waits: Waits::default() }
+        ControllerContext {
+            controller,
+            metrics,
+            queue: SharedQueue::new(settings),
+            waits: Waits::default(),
+            shard: None,
+        }
+    }
+
+    /// As one of a fleet that shares the objects.
+    pub(crate) fn sharded(self, shard: Option<Arc<Shard>>) -> Self {
+        ControllerContext { shard, ..self }
+    }
+
+    /// The declared watches, each with its number, that are open as long as the controller runs. A sharded controller
+    /// watches outputs by slots, which come and go.
+    pub(crate) fn watches_from_start(&self) -> impl Iterator<Item = (usize, &WatchDeclaration)> {
+        let is_sharded = self.shard.is_some();
+        let watches = self.controller.declaration().all_watches().iter().enumerate();
+        watches.filter(move |(_, watch)| !(is_sharded && watch.is_of_outputs()))
     }
 
     /// Exports the depth of the queue as a metric, for as long as there is a queue.

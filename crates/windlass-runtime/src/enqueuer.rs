@@ -63,6 +63,7 @@ impl Enqueuer {
 
     /// Whether this process reconciles a parent.
     pub(crate) fn owns(&self, parent: &ObjectRef) -> bool {
-        self.ownership.is_mine(self.context.controller.name(), parent)
+        let serves = self.context.shard.as_ref().is_none_or(|shard| shard.serves(parent));
+        serves && self.ownership.is_mine(self.context.controller.name(), parent)
     }
 }

@@ -23,6 +23,7 @@ pub mod queue;
 mod recorder;
 mod running;
 mod services;
+pub mod sharding;
 mod signals;
 mod start_error;
 mod subscription;

@@ -19,6 +19,7 @@ use crate::queue::QueueSettings;
 use crate::recorder::{RecorderSettings, Redaction};
 use crate::running::{self, Running};
 use crate::services::{ServiceClient, Services};
+use crate::sharding::ShardSettings;
 use crate::signals::signalled;
 use crate::start_error::StartError;
 
@@ -63,6 +64,7 @@ pub struct Manager {
     pub(crate) events: bool,
     pub(crate) preflight: bool,
     pub(crate) leader: Option<LeaderSettings>,
+    pub(crate) sharding: Option<ShardSettings>,
     pub(crate) recorder: RecorderSettings,
     pub(crate) folder: Option<PathBuf>,
     pub(crate) redaction: Redaction,
@@ -101,6 +103,7 @@ impl Manager {
             events: true,
             preflight: true,
             leader: None,
+            sharding: None,
             recorder: RecorderSettings::default(),
             folder: None,
             redaction: Redaction::default(),
@@ -232,6 +235,21 @@ impl Manager {
     /// or loses its connection. Default: every process works.
     pub fn leader_election(mut self, settings: LeaderSettings) -> Self {
         self.leader = Some(settings);
+        self
+    }
+
+    /// Shares the objects of each controller with other instances: each object has exactly one owner. Default: this
+    /// process has all objects, or the leader has.
+    ///
+    /// ```no_run
+    /// # use windlass_runtime::Manager;
+    /// # use windlass_runtime::sharding::ShardSettings;
+    /// # fn example(manager: Manager, pod: &str) -> Manager {
+    /// manager.sharded(ShardSettings::new(pod, "windlass-system"))
+    /// # }
+    /// ```
+    pub fn sharded(mut self, settings: ShardSettings) -> Self {
+        self.sharding = Some(settings);
         self
     }
 

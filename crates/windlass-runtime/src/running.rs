@@ -26,6 +26,7 @@ use crate::operations::leader::{Leadership, Leading};
 use crate::operations::metrics::Metrics;
 use crate::operations::preflight::Degraded;
 use crate::recorder::FlightRecorder;
+use crate::sharding::{Fleet, ShardSettingsError};
 use crate::start_error::StartError;
 use crate::subscription::{Subscription, open};
 use crate::worker::Records;
@@ -39,8 +40,28 @@ pub struct Running {
     leadership: Option<Leadership>,
     grace: Duration,
     working: JoinSet<()>,
+    sharding: Sharding,
     /// Informers, and what else goes on beside the work.
     beside: JoinSet<()>,
+}
+
+/// The protocols of sharded controllers. They go on until the last reconcile has ended.
+struct Sharding {
+    protocols: JoinSet<()>,
+    stop: watch::Sender<bool>,
+    /// How long the handover of slots may take at the end.
+    limit: Duration,
+}
+
+impl Sharding {
+    async fn shutdown(mut self) {
+        self.stop.send_replace(true);
+        let leaving = async { while self.protocols.join_next().await.is_some() {} };
+        if timeout(self.limit, leaving).await.is_err() {
+            tracing::warn!("slots were not handed over in time: others take them when the lease is over");
+        }
+        self.protocols.shutdown().await;
+    }
 }
 
 impl Running {
@@ -62,6 +83,7 @@ impl Running {
             tracing::warn!(grace = ?self.grace, "reconciles did not finish in time, dropping them");
             self.working.shutdown().await;
         }
+        self.sharding.shutdown().await;
         // Only now may another process begin.
         if let Some(leadership) = self.leadership {
             leadership.shutdown().await;
@@ -92,10 +114,20 @@ pub(crate) async fn start(mut manager: Manager) -> Result<Running, StartError> {
         None => None,
         Some(settings) => Some(Leadership::start(Arc::new(api.clone()), settings, manager.metrics.clone())?),
     };
+    let fleet = fleet(&mut manager, &api)?;
+    let (sharding_stop, sharding_stopping) = watch::channel(false);
+    let mut sharding = Sharding { protocols: JoinSet::new(), stop: sharding_stop, limit: manager.grace };
     let informers = Arc::new(Informers::new(api));
     let (stop, stopping) = watch::channel(false);
     let leading = leadership.as_ref().map(Leadership::leading);
-    let common = Common { informers: &informers, event_recorder: event_recorder.as_ref(), leading, stopping };
+    let common = Common {
+        informers: &informers,
+        event_recorder: event_recorder.as_ref(),
+        leading,
+        stopping,
+        fleet: fleet.as_ref(),
+        protocols: (&mut sharding.protocols, sharding_stopping),
+    };
     let redaction = Arc::new(std::mem::take(&mut manager.redaction));
     let recorders: Recorders = manager
         .controllers
@@ -128,7 +160,16 @@ pub(crate) async fn start(mut manager: Manager) -> Result<Running, StartError> {
     }
     let mut working = JoinSet::new();
     pools.into_iter().for_each(|pool| drop(working.spawn(pool.work())));
-    Ok(Running { handle, endpoints, event_recorder, leadership, grace, working, beside })
+    Ok(Running { handle, endpoints, event_recorder, leadership, grace, working, sharding, beside })
+}
+
+/// Sharding, if the controllers are sharded.
+fn fleet(manager: &mut Manager, api: &Api) -> Result<Option<Fleet>, StartError> {
+    let Some(settings) = manager.sharding.take() else { return Ok(None) };
+    if manager.leader.is_some() {
+        return Err(ShardSettingsError::WithLeader.into());
+    }
+    Ok(Some(Fleet::new(settings, api)?))
 }
 
 /// Controllers of one name would take each other's outputs for their own.
@@ -176,6 +217,9 @@ struct Common<'a> {
     event_recorder: Option<&'a EventRecorder>,
     leading: Option<Leading>,
     stopping: watch::Receiver<bool>,
+    fleet: Option<&'a Fleet>,
+    /// Where the protocols of sharded controllers run, and when they are to end.
+    protocols: (&'a mut JoinSet<()>, watch::Receiver<bool>),
 }
 
 /// Everything that one controller needs to work, for each.
@@ -184,7 +228,7 @@ fn worker_pools(
     recorders: &Recorders,
     common: Common<'_>,
 ) -> Result<(Vec<WorkerPool>, Workers), StartError> {
-    let Common { informers, event_recorder, leading, stopping } = common;
+    let Common { informers, event_recorder, leading, stopping, fleet, protocols: (tasks, ending) } = common;
     let driver = Driver::new(
         Arc::clone(informers),
         Arc::clone(&manager.services),
@@ -192,7 +236,7 @@ fn worker_pools(
         manager.contests,
     );
     let (mut pools, mut workers) = (Vec::new(), Workers::new());
-    open_informers(manager, informers)?;
+    open_informers(manager, informers, fleet.is_some())?;
     for controller in manager.controllers.iter().cloned() {
         let metrics = manager.metrics.controller(controller.name());
         let (sender, receiver) = watch::channel(manager.workers);
@@ -201,9 +245,15 @@ fn worker_pools(
         let recorder = recorders.get(controller.name()).map(Arc::clone).expect("every controller has one");
         let folder = manager.folder.clone().map(|folder| (folder, manager.recorder.files));
         let (settings, ownership) = (manager.queue.clone(), Arc::clone(&manager.ownership));
-        let context = Arc::new(ControllerContext::new(controller, settings, metrics));
+        let shard = fleet.map(|fleet| fleet.shard(&controller, informers, &manager.namespaces));
+        let context = Arc::new(ControllerContext::new(controller, settings, metrics).sharded(shard.clone()));
         context.export_queue_metrics();
         let enqueuer = Arc::new(Enqueuer::new(Arc::clone(&context), ownership));
+        if let (Some(fleet), Some(shard)) = (fleet, shard) {
+            let parents = Fleet::parents(&shard, &context.controller, informers, &manager.namespaces);
+            let parents = parents.map_err(unreadable)?;
+            fleet.join(shard, &enqueuer, parents, &manager.metrics, (tasks, ending.clone()));
+        }
         pools.push(WorkerPool {
             informers: Subscription::all(informers, &enqueuer, &manager.namespaces).map_err(unreadable)?,
             context,
@@ -220,8 +270,10 @@ fn worker_pools(
 }
 
 /// Opens the informers of all controllers, the widest first: they also serve narrower ones.
-fn open_informers(manager: &Manager, informers: &Informers) -> Result<(), StartError> {
+fn open_informers(manager: &Manager, informers: &Informers, is_sharded: bool) -> Result<(), StartError> {
     let declared = manager.controllers.iter().flat_map(|controller| controller.declaration().all_watches());
+    // Those of outputs are opened by slots.
+    let declared = declared.filter(|declared| !(is_sharded && declared.is_of_outputs()));
     let mut wanted: Vec<(Selection, &windlass::WatchDeclaration)> = declared
         .flat_map(|declared| Selection::all_of(declared, &manager.namespaces).map(move |one| (one, declared)))
         .collect();

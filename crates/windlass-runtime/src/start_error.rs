@@ -2,6 +2,7 @@
 
 use crate::operations::endpoints::ListenError;
 use crate::operations::leader::SettingsError;
+use crate::sharding::ShardSettingsError;
 
 /// Why a manager cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +48,9 @@ pub enum StartError {
     /// The settings of the leader election cannot work.
     #[error(transparent)]
     Leader(#[from] SettingsError),
+    /// The settings of sharding cannot work.
+    #[error(transparent)]
+    Sharding(#[from] ShardSettingsError),
     /// Signals cannot be caught.
     #[error("signals cannot be caught: the process could not be stopped in good order")]
     Signals(#[source] std::io::Error),

@@ -35,7 +35,7 @@ impl Subscription {
         namespaces: &[String],
     ) -> Result<Vec<Arc<Informer>>, (&'a WatchDeclaration, String)> {
         let mut opened: Vec<(Arc<Informer>, Vec<WatchBinding>)> = Vec::new();
-        for (number, declared) in enqueuer.context.controller.declaration().all_watches().iter().enumerate() {
+        for (number, declared) in enqueuer.context.watches_from_start() {
             for selection in Selection::all_of(declared, namespaces) {
                 let informer = open(informers, declared, selection.clone())?;
                 let binding = WatchBinding { declared: number, wider: informer.selection != selection };
@@ -50,6 +50,12 @@ impl Subscription {
             informer
         };
         Ok(opened.into_iter().map(listen).collect())
+    }
+
+    /// To an informer of outputs that is opened while the controller runs: `declared` is the number of their watch.
+    pub(crate) fn to_outputs(enqueuer: &Arc<Enqueuer>, declared: usize) -> Self {
+        let bindings = vec![WatchBinding { declared, wider: false }];
+        Subscription { enqueuer: Arc::clone(enqueuer), bindings }
     }
 
     /// The parents that an event triggers.

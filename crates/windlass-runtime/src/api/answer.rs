@@ -18,6 +18,8 @@ pub(crate) struct Answered {
     pub(crate) body: Bytes,
     /// What the `Retry-After` header says.
     pub(crate) retry_after_seconds: Option<u32>,
+    /// Whether a server has answered, whatever it said: nothing of the request is on its way any more.
+    pub(crate) has_arrived: bool,
     warnings: Vec<String>,
 }
 
@@ -29,6 +31,8 @@ impl Answered {
             code: head.status.as_u16(),
             body,
             retry_after_seconds: retry_after.and_then(|seconds| seconds.trim().parse().ok()),
+            // A gateway, or a server that gave up waiting, may still have it under way.
+            has_arrived: head.status.as_u16() < 500,
             warnings: warnings.map(warning_text).collect(),
         }
     }
@@ -36,7 +40,13 @@ impl Answered {
     /// A failure that no server reported.
     pub(super) fn of_failure(status: Status) -> Self {
         let body = Bytes::from(status.to_value().to_string());
-        Answered { code: status.code, body, retry_after_seconds: None, warnings: Vec::new() }
+        Answered {
+            code: status.code,
+            body,
+            retry_after_seconds: None,
+            has_arrived: false,
+            warnings: Vec::new(),
+        }
     }
 
     pub(crate) fn is_success(&self) -> bool {
@@ -120,7 +130,13 @@ mod tests {
     use super::*;
 
     fn answered(code: u16, body: &Value) -> Answered {
-        Answered { code, body: body.to_string().into(), retry_after_seconds: None, warnings: Vec::new() }
+        Answered {
+            code,
+            body: body.to_string().into(),
+            retry_after_seconds: None,
+            has_arrived: true,
+            warnings: Vec::new(),
+        }
     }
 
     fn request(verb: Verb) -> Request {

@@ -3,17 +3,24 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use windlass::ObjectRef;
 use windlass::model::selector::{FieldSelector, LabelSelector};
 use windlass::model::types::Origin;
 use windlass::model::{Body, List, Options, Request, Response, Status, Verb};
+use windlass::{OWNER_LABEL, ObjectRef};
 
+use crate::cache::Found;
 use crate::informer::{Informer, Informers};
+use crate::sharding::Grant;
 
 use super::memo::Memo;
 
 /// The answer to a read, if an informer knows all that it is about.
-pub(super) fn answer(informers: &Informers, request: &Request, memo: &Memo) -> Option<Response> {
+pub(super) fn answer(
+    informers: &Informers,
+    grant: Option<&Grant>,
+    request: &Request,
+    memo: &Memo,
+) -> Option<Response> {
     let selectors = Options {
         label_selector: request.options.label_selector.clone(),
         field_selector: request.options.field_selector.clone(),
@@ -25,7 +32,7 @@ pub(super) fn answer(informers: &Informers, request: &Request, memo: &Memo) -> O
     }
     match (request.verb, &request.name) {
         (Verb::Get, Some(name)) => get(informers, request, name, memo),
-        (Verb::List, None) => list(informers, request, memo),
+        (Verb::List, None) => list(informers, grant, request, memo),
         _ => None,
     }
 }
@@ -45,15 +52,19 @@ fn get(informers: &Informers, request: &Request, name: &str, memo: &Memo) -> Opt
     }
 }
 
-fn list(informers: &Informers, request: &Request, memo: &Memo) -> Option<Response> {
+fn list(informers: &Informers, grant: Option<&Grant>, request: &Request, memo: &Memo) -> Option<Response> {
     // What cannot be read is for the API server to refuse.
     let labels = LabelSelector::parse(request.options.label_selector.as_deref().unwrap_or_default()).ok()?;
     let fields = FieldSelector::parse(request.options.field_selector.as_deref().unwrap_or_default()).ok()?;
     let namespace = request.namespace.as_deref();
-    let informer = informers.covering_selection(&request.resource, namespace, &labels, &fields)?;
+    let covering = informers.covering_selection(&request.resource, namespace, &labels, &fields);
+    let of_outputs = || own_outputs(grant?, request, &labels);
+    let covering = covering.map(|informer| vec![informer]).or_else(of_outputs)?;
+    let informer = covering.first()?;
     // Read before the objects: the list is then at least of this version.
-    let version = informer.cache.reached();
-    let found = informer.cache.list(namespace, &labels);
+    let version = covering.iter().map(|informer| informer.cache.reached()).min()?;
+    let found: Vec<Found> =
+        covering.iter().flat_map(|informer| informer.cache.list(namespace, &labels)).collect();
     let selected =
         |object: &Arc<Value>| labels.matches(&object["metadata"]["labels"]) && fields.matches(object);
     let list = List {
@@ -66,4 +77,16 @@ fn list(informers: &Informers, request: &Request, memo: &Memo) -> Option<Respons
         items: found.iter().map(|found| memo.read(&found.text)).filter(selected).collect(),
     };
     Some(Response { code: 200, body: Body::List(list), warnings: Vec::new() })
+}
+
+/// The informers that know all outputs of one parent: those of its slot, and those that have no slot yet. A list that does
+/// not ask for the outputs of one parent may be about objects of other slots.
+fn own_outputs(grant: &Grant, request: &Request, labels: &LabelSelector) -> Option<Vec<Arc<Informer>>> {
+    labels.demanded().find(|(label, _)| *label == OWNER_LABEL)?;
+    let (resource, namespace) = (&request.resource, request.namespace.as_deref());
+    let outputs = grant.outputs();
+    Some(vec![
+        outputs.of_slot(resource, namespace, grant.slot())?,
+        outputs.without_slot(resource, namespace)?,
+    ])
 }

@@ -7,6 +7,7 @@ mod skip;
 mod states;
 mod status_write;
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use tokio::time::{Instant, timeout_at};
 use tracing::{Instrument, Span};
 use windlass::model::apply::overwritten;
 use windlass::model::{Body, Reason, Request, Response, Status, Verb, object};
-use windlass::{Answer, Ask, Bug, Contested, Controller, KindInfo, ObjectRef, Reconciled};
+use windlass::{Answer, Ask, Bug, CallError, Contested, Controller, KindInfo, ObjectRef, Reconciled};
 use windlass::{CoroutineState, Rival, Shortcut};
 
 use crate::api::{self, Api};
@@ -26,6 +27,7 @@ use crate::operations::entropy::random_bytes;
 use crate::operations::leader::Leading;
 use crate::operations::spans;
 use crate::services::Services;
+use crate::sharding::{Grant, InFlight, NOT_OWNED, as_last_written};
 
 pub use contest::ContestSettings;
 use contest::{Applied, Contests};
@@ -47,6 +49,8 @@ pub(crate) struct Driver {
     contests: Arc<Mutex<Contests>>,
     /// Whether this process leads, if only the leader may act.
     leading: Option<Leading>,
+    /// What a reconcile of a sharded controller may do.
+    grant: Option<Arc<Grant>>,
 }
 
 /// A reconcile that has ended, with everything that it asked.
@@ -100,13 +104,33 @@ impl Driver {
         contests: ContestSettings,
     ) -> Self {
         let contests = Arc::new(Mutex::new(Contests::new(contests)));
-        Driver { api: informers.api().clone(), informers, services, time_limit, contests, leading: None }
+        Driver {
+            api: informers.api().clone(),
+            informers,
+            services,
+            time_limit,
+            contests,
+            leading: None,
+            grant: None,
+        }
     }
 
     /// Acts only while this process leads. A process that was paused and resumes has its reconciles where they were;
     /// they must not act before it has found out that its lease is over.
     pub(crate) fn only_while(self, leading: Option<Leading>) -> Self {
         Driver { leading, ..self }
+    }
+
+    /// Acts only as far as a grant permits, and each request for no longer than the grant's protocol reckons with.
+    pub(crate) fn granted(self, grant: Option<Grant>) -> Self {
+        let Some(grant) = grant else { return self };
+        let api = self.api.clone().request_timeout(grant.flight());
+        Driver { api, grant: Some(Arc::new(grant)), ..self }
+    }
+
+    /// The requests of this driver.
+    pub(crate) fn api(&self) -> &Api {
+        &self.api
     }
 
     /// Runs a reconcile to its end.
@@ -162,18 +186,38 @@ impl Driver {
 
     async fn perform(&self, ask: &Ask, memo: &Memo) -> Answer {
         match ask {
-            _ if ask.has_effect() && self.is_deposed() => deposed(ask),
+            _ if ask.has_effect() && self.is_deposed() => held_back(ask, DEPOSED),
+            _ if ask.has_effect() && !self.is_granted() => held_back(ask, NOT_OWNED),
             Ask::Api { request, shortcut, .. } => Answer::Api(self.request(request, *shortcut, memo).await),
             Ask::Call { service, request } => {
                 let span = spans::call(&Span::current(), service);
-                Answer::Call(self.services.call(service, request.clone()).instrument(span).await)
+                self.call(ask, service, request).instrument(span).await
             }
             Ask::Now => Answer::Now(now()),
             Ask::Random { .. } => Answer::Random(random_bytes()),
         }
     }
 
+    /// Calls a service. A sharded controller waits for it no longer than for any other request.
+    async fn call(&self, ask: &Ask, service: &str, request: &Value) -> Answer {
+        let calling = self.services.call(service, request.clone());
+        let Some(grant) = &self.grant else { return Answer::Call(calling.await) };
+        let flight = grant.flight_guard();
+        if flight.refusal().is_some() {
+            return held_back(ask, NOT_OWNED);
+        }
+        let limit = grant.flight();
+        let called = tokio::time::timeout(limit, grant.fencing(calling)).await;
+        let called = called.unwrap_or_else(|_| Err(CallError::Timeout { service: service.to_owned() }));
+        if !matches!(called, Err(CallError::Timeout { .. } | CallError::Unavailable { .. })) {
+            flight.answered();
+        }
+        Answer::Call(called)
+    }
+
     async fn request(&self, request: &Request, shortcut: Shortcut, memo: &Memo) -> Response {
+        let request =
+            &*self.grant.as_ref().map_or(Cow::Borrowed(request), |grant| grant.stamp().labelled(request));
         match shortcut {
             Shortcut::None => {
                 if let Some(writing) = StatusWrite::new(&self.informers, request) {
@@ -181,12 +225,13 @@ impl Driver {
                 }
             }
             Shortcut::Cache => {
-                if let Some(response) = cached::answer(&self.informers, request, memo) {
+                if let Some(response) = cached::answer(&self.informers, self.grant.as_deref(), request, memo)
+                {
                     return response;
                 }
             }
             Shortcut::SkipIfUnchanged => {
-                if let Some(applying) = Applying::new(&self.informers, request) {
+                if let Some(applying) = Applying::new(&self.informers, self.grant.as_deref(), request) {
                     return self.apply(&applying, request, memo).await;
                 }
             }
@@ -212,8 +257,9 @@ impl Driver {
             _ if missing => self.contests().made(&applied, applying.hash, Instant::now().into_std()),
             None => None,
             Some(before) => {
-                // What an apply has set that it had set before was changed back by another writer.
-                let overwritten = overwritten(&before, after, applying.manager);
+                // What an apply has set that it had set before was changed back by another writer. Who wrote last, and at
+                // which epoch, is no one's to fight about.
+                let overwritten = overwritten(&as_last_written(&before, after), after, applying.manager);
                 if overwritten.is_empty() {
                     self.contests().settled(&applied);
                     return response;
@@ -256,12 +302,28 @@ impl Driver {
         self.leading.as_ref().is_some_and(|leading| !leading.now())
     }
 
+    /// Whether the grant of a sharded controller, if this is one, permits to act now.
+    fn is_granted(&self) -> bool {
+        self.grant.as_ref().is_none_or(|grant| grant.is_valid())
+    }
+
     /// Sends a request, and puts the response to a write into the caches.
     async fn send(&self, request: &Request, memo: &Memo) -> Response {
         let span = spans::request(&Span::current(), request);
-        let refusal = || (request.verb.is_write() && self.is_deposed()).then(deposed_status);
-        let sent = self.api.answered_while(request, api::Form::Whole, &refusal);
+        let grant = self.grant.as_ref().filter(|_| request.verb.is_write() && !request.options.dry_run);
+        let flight = grant.map(|grant| grant.flight_guard());
+        let refusal = || match &flight {
+            _ if request.verb.is_write() && self.is_deposed() => Some(withheld(DEPOSED)),
+            flight => flight.as_ref().and_then(InFlight::refusal),
+        };
+        let stamped = grant.map_or(Cow::Borrowed(request), |grant| grant.stamp().stamped(request));
+        let sent = self.api.answered_while(&stamped, api::Form::Whole, &refusal);
         let answered = sent.instrument(span.clone()).await;
+        if answered.has_arrived
+            && let Some(flight) = flight
+        {
+            flight.answered();
+        }
         let response = api::read(request, &answered);
         memo.received(answered.body.len());
         spans::answered(&span, &response);
@@ -291,14 +353,14 @@ impl Driver {
 
 const DEPOSED: &str = "leader election lost: this process no longer writes";
 
-/// The answer to what only a leader may do.
-fn deposed(ask: &Ask) -> Answer {
-    ask.held_back(503, Reason::ServiceUnavailable, DEPOSED)
+/// The answer to what this process may not do any more.
+fn held_back(ask: &Ask, why: &str) -> Answer {
+    ask.held_back(503, Reason::ServiceUnavailable, why)
 }
 
-/// The same for a request that was not sent again, since the process lost its lease while it waited to.
-fn deposed_status() -> Status {
-    Status::failure(503, Reason::ServiceUnavailable, DEPOSED)
+/// The same for a request that was not sent again, since the process lost the right to while it waited.
+fn withheld(why: &str) -> Status {
+    Status::failure(503, Reason::ServiceUnavailable, why)
 }
 
 #[cfg(test)]

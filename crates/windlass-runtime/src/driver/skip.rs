@@ -9,6 +9,7 @@ use windlass::model::apply::is_unchanged;
 use windlass::model::{PatchKind, Request, Verb, object};
 
 use crate::informer::{Informer, Informers};
+use crate::sharding::{Grant, as_last_written};
 
 use super::memo::Memo;
 
@@ -23,7 +24,7 @@ pub(super) struct Applying<'a> {
 }
 
 impl<'a> Applying<'a> {
-    pub(super) fn new(informers: &Informers, request: &'a Request) -> Option<Self> {
+    pub(super) fn new(informers: &Informers, grant: Option<&Grant>, request: &'a Request) -> Option<Self> {
         let (Some(name), Some(body), Some(manager)) =
             (&request.name, &request.body, &request.options.field_manager)
         else {
@@ -33,7 +34,9 @@ impl<'a> Applying<'a> {
         if !whole || request.options.dry_run {
             return None;
         }
-        let informer = informers.covering(&request.resource, request.namespace.as_deref())?;
+        let (resource, namespace) = (&request.resource, request.namespace.as_deref());
+        let of_slot = || grant.and_then(|grant| grant.outputs().of_slot(resource, namespace, grant.slot()));
+        let informer = informers.covering(resource, namespace).or_else(of_slot)?;
         let key = ObjectRef::new(request.namespace.as_deref().unwrap_or_default(), name);
         Some(Applying { informer, key, body, manager, hash: hash(body, manager, request.options.force) })
     }
@@ -49,7 +52,7 @@ impl<'a> Applying<'a> {
         if self.informer.cache.is_applied(&self.key, found.version, self.hash) {
             return Some(live);
         }
-        if !is_unchanged(&live, self.body, self.manager) {
+        if !is_unchanged(&live, &as_last_written(self.body, &live), self.manager) {
             return None;
         }
         self.informer.cache.remember_applied(&self.key, found.version, self.hash);

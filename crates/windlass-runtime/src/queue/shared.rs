@@ -38,6 +38,12 @@ impl SharedQueue {
         self.changed.notify_one();
     }
 
+    /// Forgets parents, timers included. Those that are being reconciled are forgotten when they have ended.
+    pub(crate) fn forget<'a>(&self, parents: impl Iterator<Item = &'a ObjectRef>) {
+        let mut queue = self.lock();
+        parents.for_each(|parent| queue.forget(parent));
+    }
+
     /// Takes what is due, at most `room` objects, and starts each. Returns when to call this again, if the time alone
     /// makes more due.
     ///

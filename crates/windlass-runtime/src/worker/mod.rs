@@ -14,8 +14,9 @@ use crate::driver::{Driver, End, Transcript};
 use crate::operations::clock::now;
 use crate::operations::events::{Events, Regarding};
 use crate::operations::spans;
-use crate::queue::{Claim, Work};
+use crate::queue::{Claim, Requeue, Work};
 use crate::recorder::{FlightRecorder, save};
+use crate::sharding::{Admission, read_again};
 
 /// Where reconciles of a controller are written down.
 #[derive(Clone)]
@@ -53,6 +54,10 @@ pub(crate) async fn process(
     let key = claim.key();
     let at = now();
     let span = spans::reconcile_span(context.controller.name(), &work);
+    let Some(driver) = admitted(&context, driver, key).instrument(span.clone()).await else {
+        // Whatever was to be done for it is for its owner to do.
+        return claim.finish(Requeue::OnTrigger);
+    };
     let running = context.metrics.started(&work);
     let start = tokio::time::Instant::now();
     let driving = driver.drive(&context.controller, key, work.create_missing);
@@ -79,6 +84,23 @@ pub(crate) async fn process(
     // When an object leaves the queue, its reconcile must be counted already, and no longer active.
     drop(running);
     claim.finish((&result).into());
+}
+
+/// The driver of this reconcile; none if the parent is another instance's by now.
+async fn admitted(context: &ControllerContext, driver: Driver, parent: &ObjectRef) -> Option<Driver> {
+    let Some(shard) = &context.shard else { return Some(driver) };
+    loop {
+        match shard.admit(parent) {
+            Admission::Granted(grant) => return Some(driver.granted(Some(grant))),
+            Admission::Refused => return None,
+            Admission::ReadAgain => {
+                tracing::debug!("the parent was reassigned since it was enqueued, reading it again");
+                if !read_again(shard, context, &driver, parent).await {
+                    return None;
+                }
+            }
+        }
+    }
 }
 
 /// Counts and logs how a reconcile ended.
@@ -131,6 +153,7 @@ fn log_result(context: &ControllerContext, key: &ObjectRef, ended: &Reconciled) 
     match &ended.result {
         ReconcileResult::Gone => {
             context.waits.end(key);
+            context.shard.iter().for_each(|shard| shard.forget_gone(key));
             tracing::debug!("parent not found");
         }
         ReconcileResult::Idle => tracing::debug!("suspended, not selected, or being deleted by others"),

@@ -14,5 +14,6 @@ mod plans;
 mod recordings;
 mod rules;
 mod scenarios;
+mod sharding;
 mod support;
 mod watches;

@@ -5,6 +5,7 @@
 mod controller;
 mod labels;
 mod queues;
+mod shards;
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +22,8 @@ pub use controller::{ControllerMetrics, Running};
 use labels::{CauseLabels, ConditionLabels, ControllerLabel, LeaseLabel, QueueLabels, RequestLabels};
 use labels::{ResultLabels, StateLabels};
 use queues::Queues;
+pub(crate) use shards::ShardMetrics;
+use shards::Shards;
 
 /// The media type of [`Metrics::text`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -59,6 +62,7 @@ struct Families {
     triggers: Family<CauseLabels, Counter>,
     contested: Family<ControllerLabel, Counter>,
     conditions: Family<ConditionLabels, Gauge>,
+    shards: Shards,
 }
 
 impl Default for Metrics {
@@ -94,6 +98,11 @@ impl Metrics {
     /// Says whether this process leads, by the name of the lease.
     pub fn set_leading(&self, lease: &str, leads: bool) {
         self.families.leading.get_or_create(&LeaseLabel { name: lease.to_owned() }).set(i64::from(leads));
+    }
+
+    /// The metrics of a sharded controller's slots.
+    pub(crate) fn shard(&self, controller: &str) -> ShardMetrics {
+        self.families.shards.of(controller)
     }
 
     /// Registers further metrics.
@@ -132,6 +141,7 @@ impl Families {
             triggers: Family::default(),
             contested: Family::default(),
             conditions: Family::default(),
+            shards: Shards::default(),
         }
     }
 
@@ -172,5 +182,6 @@ impl Families {
         registry.register("windlass_contested_reconciles", contested, self.contested.clone());
         let conditions = "Parents by the status of each of their conditions";
         registry.register("windlass_condition", conditions, self.conditions.clone());
+        self.shards.register(registry);
     }
 }

@@ -181,3 +181,41 @@ pub(crate) async fn client_of(kubeconfig: &Path) -> kube::Client {
     let config = kube::Config::from_custom_kubeconfig(kubeconfig, &Default::default()).await;
     kube::Client::try_from(config.expect("a usable kubeconfig")).expect("a client")
 }
+
+/// Installs the kind of rings, and removes those of other scenarios.
+pub(crate) async fn install_rings(cluster: &Cluster) {
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "controllerrings.windlass.dev"},
+        "spec": {
+            "group": "windlass.dev", "scope": "Cluster",
+            "names": {"kind": "ControllerRing", "plural": "controllerrings", "singular": "controllerring"},
+            "versions": [{
+                "name": "v1alpha1", "served": true, "storage": true, "subresources": {"status": {}},
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+            }],
+        },
+    });
+    let definitions: Api<CustomResourceDefinition> = Api::all(cluster.client.clone());
+    let apply = PatchParams::apply("test").force();
+    definitions
+        .patch("controllerrings.windlass.dev", &apply, &Patch::Apply(definition))
+        .await
+        .expect("a CRD");
+    let resource = kube::api::ApiResource {
+        group: "windlass.dev".to_owned(),
+        version: "v1alpha1".to_owned(),
+        api_version: "windlass.dev/v1alpha1".to_owned(),
+        kind: "ControllerRing".to_owned(),
+        plural: "controllerrings".to_owned(),
+    };
+    let rings: Api<kube::api::DynamicObject> = Api::all_with(cluster.client.clone(), &resource);
+    eventually("rings are served", async || rings.list(&Default::default()).await.is_ok()).await;
+    for ring in rings.list(&Default::default()).await.expect("a list") {
+        rings
+            .delete(&ring.metadata.name.unwrap_or_default(), &DeleteParams::default())
+            .await
+            .expect("it is there");
+    }
+}

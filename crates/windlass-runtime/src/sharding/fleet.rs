@@ -1,0 +1,99 @@
+//! Sharding of all controllers of a process: one ring for each.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use windlass::{Controller, WatchDeclaration};
+use windlass_shard::{Instance, RingSpec, SlotCount};
+
+use crate::api::Api;
+use crate::controller_context::ControllerContext;
+use crate::enqueuer::Enqueuer;
+use crate::informer::{Informers, Selection};
+use crate::operations::metrics::Metrics;
+use crate::subscription::open;
+
+use super::clock::Clock;
+use super::outputs::OutputInformers;
+use super::parents::Parents;
+use super::protocol::Protocol;
+use super::registry::{KubernetesRegistry, Registries};
+use super::settings::{ShardSettings, ShardSettingsError};
+use super::shard::Shard;
+
+/// What the controllers of a sharded process have in common.
+pub(crate) struct Fleet {
+    settings: ShardSettings,
+    count: SlotCount,
+    registries: Arc<dyn Registries>,
+    clock: Clock,
+}
+
+impl Fleet {
+    /// # Errors
+    /// When the settings cannot work.
+    pub(crate) fn new(settings: ShardSettings, api: &Api) -> Result<Self, ShardSettingsError> {
+        settings.check()?;
+        let of_cluster =
+            || Arc::new(KubernetesRegistry::new(api.clone(), &settings.namespace, settings.timing)) as Arc<_>;
+        let registries = settings.registries.clone().unwrap_or_else(of_cluster);
+        let count = SlotCount::new(settings.slots)?;
+        Ok(Fleet { settings, count, registries, clock: Clock::since_boot() })
+    }
+
+    /// One controller's part, which does nothing yet.
+    pub(crate) fn shard(
+        &self,
+        controller: &Controller,
+        informers: &Arc<Informers>,
+        namespaces: &[String],
+    ) -> Arc<Shard> {
+        let ShardSettings { slots, key, timing, .. } = self.settings;
+        let spec = RingSpec { controller_type: controller.name().to_owned(), slots, key };
+        let instance = Instance::new(self.settings.id(), self.count, timing, self.clock.now());
+        let outputs = Arc::new(OutputInformers::new(informers, namespaces));
+        Arc::new(Shard::new(spec, instance, self.count, timing, self.clock.clone(), outputs))
+    }
+
+    /// Follows the parents of a controller. It must come before whatever is notified of them.
+    ///
+    /// # Errors
+    /// When a selector cannot be read; with the watch that it is of.
+    pub(crate) fn parents<'a>(
+        shard: &Arc<Shard>,
+        controller: &'a Controller,
+        informers: &Informers,
+        namespaces: &[String],
+    ) -> Result<Arc<Parents>, (&'a WatchDeclaration, String)> {
+        let declaration = controller.declaration();
+        let declared = &declaration.all_watches()[0];
+        let opened =
+            Selection::all_of(declared, namespaces).map(|selection| open(informers, declared, selection));
+        Ok(Arc::new(Parents::follow(opened.collect::<Result<_, _>>()?, shard, declaration)))
+    }
+
+    /// Starts to take part in the protocol for one controller.
+    pub(crate) fn join(
+        &self,
+        shard: Arc<Shard>,
+        enqueuer: &Arc<Enqueuer>,
+        parents: Arc<Parents>,
+        metrics: &Metrics,
+        (tasks, stopping): (&mut JoinSet<()>, watch::Receiver<bool>),
+    ) {
+        let outputs = Arc::clone(shard.outputs());
+        outputs.start(enqueuer);
+        let context: Arc<ControllerContext> = Arc::clone(&enqueuer.context);
+        let protocol = Protocol {
+            registry: self.registries.of_ring(&shard.spec),
+            metrics: metrics.shard(context.controller.name()),
+            leave: self.settings.leave,
+            shard,
+            context,
+            parents,
+            outputs,
+        };
+        tasks.spawn(protocol.run(stopping));
+    }
+}

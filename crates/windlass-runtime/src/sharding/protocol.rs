@@ -1,0 +1,218 @@
+//! The driver of the protocol: sends what an instance asks of its registry, and does to slots what it says.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+use windlass_shard::{Command, Epoch, Millis, Next, Ring, Slot, Versioned};
+
+use crate::controller_context::ControllerContext;
+use crate::operations::metrics::ShardMetrics;
+
+use super::outputs::OutputInformers;
+use super::parents::Parents;
+use super::registry::Registry;
+use super::serving::{start_serving, stop_serving};
+use super::shard::Shard;
+
+/// How long slots come and go before watches are compacted.
+const COMPACT_AFTER: Duration = Duration::from_secs(2);
+/// How often the metrics are updated if nothing happens.
+const METRICS_EVERY_MS: u64 = 1_000;
+
+/// One controller's part in the protocol.
+pub(crate) struct Protocol {
+    pub(crate) shard: Arc<Shard>,
+    pub(crate) registry: Arc<dyn Registry>,
+    pub(crate) context: Arc<ControllerContext>,
+    pub(crate) parents: Arc<Parents>,
+    pub(crate) outputs: Arc<OutputInformers>,
+    pub(crate) metrics: ShardMetrics,
+    /// Whether to hand over all slots at the end.
+    pub(crate) leave: bool,
+}
+
+/// Slots whose objects have been listed, with the number of the command that asked for it.
+type Loaded = Vec<(Slot, Epoch, u64)>;
+
+/// What goes on in it.
+struct Driving {
+    rings: BoxStream<'static, Versioned<Arc<Ring>>>,
+    loaded: (mpsc::UnboundedSender<Loaded>, mpsc::UnboundedReceiver<Loaded>),
+    /// The number of the last command for each slot: only its answer counts.
+    last_commands: BTreeMap<Slot, u64>,
+    commands: u64,
+    /// Each says whether it was a compaction.
+    tasks: JoinSet<bool>,
+    compacting: bool,
+}
+
+impl Drop for Protocol {
+    fn drop(&mut self) {
+        // Informers and what they notify refer to each other.
+        self.outputs.close();
+    }
+}
+
+impl Protocol {
+    /// Takes part until `stopping` becomes true; then leaves, if that is wanted, or just ends.
+    pub(crate) async fn run(self, mut stopping: watch::Receiver<bool>) {
+        let mut driving = Driving {
+            rings: self.registry.watch_ring(),
+            loaded: mpsc::unbounded_channel(),
+            last_commands: BTreeMap::new(),
+            commands: 0,
+            tasks: JoinSet::new(),
+            compacting: false,
+        };
+        self.outputs.unlabelled_synced().await;
+        let (ring, registry) = (&self.shard.spec.controller_type, self.registry.name());
+        tracing::info!(ring, instance = %self.shard.instance().id(), registry, "joining the ring");
+        loop {
+            if *stopping.borrow() {
+                if !self.leave {
+                    return;
+                }
+                self.shard.instance().leave();
+            }
+            match self.step(&mut driving) {
+                Next::Ask(request) => {
+                    let answer = self.registry.perform(&request).await;
+                    let now = self.shard.now();
+                    self.shard.instance().answered(answer, now);
+                }
+                Next::WaitUntil(until) => self.wait(until, &mut driving, &mut stopping).await,
+                Next::Finished => return,
+            }
+        }
+    }
+
+    /// Reports what is drained, asks what to do, and begins what is to be done with slots.
+    fn step(&self, driving: &mut Driving) -> Next {
+        let now = self.shard.now();
+        let drained = self.shard.slots().drained(self.shard.timing.request_ms, now);
+        let (next, commands) = {
+            let mut instance = self.shard.instance();
+            drained.into_iter().for_each(|(slot, epoch)| instance.drained(slot, epoch));
+            let next = instance.next(now);
+            (next, instance.take_commands())
+        };
+        self.execute(commands, driving);
+        self.publish();
+        next
+    }
+
+    fn execute(&self, commands: Vec<Command>, driving: &mut Driving) {
+        if commands.is_empty() {
+            return;
+        }
+        let (mut load, mut dropped, mut started) = (Vec::new(), Vec::new(), 0);
+        for command in commands {
+            driving.commands += 1;
+            let (Command::Load(slot, epoch)
+            | Command::Start(slot, epoch)
+            | Command::Drain(slot, epoch)
+            | Command::Drop(slot, epoch)) = command;
+            driving.last_commands.insert(slot, driving.commands);
+            match command {
+                Command::Load(..) => {
+                    self.shard.slots().load(slot, epoch);
+                    load.push((slot, epoch, driving.commands));
+                }
+                Command::Start(..) => {
+                    self.shard.slots().start(slot, epoch);
+                    start_serving(&self.shard, &self.context, &self.parents, slot);
+                    started += 1;
+                }
+                Command::Drain(..) => {
+                    self.shard.slots().drain(slot, epoch);
+                    stop_serving(&self.shard, &self.context, &self.parents, slot);
+                }
+                Command::Drop(..) => {
+                    let served = self.shard.slots().serves(slot).is_some();
+                    self.shard.slots().drop_slot(slot, epoch);
+                    if served {
+                        stop_serving(&self.shard, &self.context, &self.parents, slot);
+                    }
+                    driving.last_commands.remove(&slot);
+                    dropped.push(slot);
+                }
+            }
+        }
+        load.retain(|(slot, _, number)| driving.last_commands.get(slot) == Some(number));
+        let ring = &self.shard.spec.controller_type;
+        tracing::info!(ring, gained = load.len(), started, lost = dropped.len(), "slots changed");
+        self.outputs.drop_slots(&dropped);
+        if !load.is_empty() {
+            self.load(load, driving);
+        }
+    }
+
+    /// Lists the objects of slots that were gained, consistently: no write of an earlier owner is missing.
+    fn load(&self, slots: Loaded, driving: &mut Driving) {
+        let (parents, outputs) = (Arc::clone(&self.parents), Arc::clone(&self.outputs));
+        let sender = driving.loaded.0.clone();
+        driving.tasks.spawn(async move {
+            let numbers: Vec<Slot> = slots.iter().map(|(slot, ..)| *slot).collect();
+            tokio::join!(parents.refresh(), outputs.load(&numbers));
+            // If nobody listens any more, the process is about to end.
+            let _ = sender.send(slots);
+            false
+        });
+    }
+
+    fn report_loaded(&self, slots: Loaded, driving: &Driving) {
+        for (slot, epoch, number) in slots {
+            if driving.last_commands.get(&slot) != Some(&number) {
+                // It was lost meanwhile, or is to be listed again.
+                if !self.shard.slots().is_loading(slot, epoch) {
+                    self.outputs.drop_slots(&[slot]);
+                }
+                continue;
+            }
+            self.shard.all_read(slot, epoch);
+            self.shard.instance().loaded(slot, epoch);
+        }
+    }
+
+    /// Waits until there may be something to do.
+    async fn wait(&self, until: Millis, driving: &mut Driving, stopping: &mut watch::Receiver<bool>) {
+        let now = self.shard.now();
+        let drain = self.shard.slots().drains_at(self.shard.timing.request_ms);
+        let until = drain.map_or(until, |drain| drain.min(until)).min(now.plus(METRICS_EVERY_MS));
+        let pause = Duration::from_millis(until.0.saturating_sub(now.0).max(1));
+        if self.outputs.is_wasteful() && !driving.compacting {
+            driving.compacting = true;
+            let outputs = Arc::clone(&self.outputs);
+            driving.tasks.spawn(async move {
+                tokio::time::sleep(COMPACT_AFTER).await;
+                outputs.compact().await;
+                true
+            });
+        }
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = self.shard.wake.notified() => {}
+            Some(ring) = driving.rings.next() => {
+                let now = self.shard.now();
+                self.shard.instance().observed_ring(ring, now);
+            }
+            Some(loaded) = driving.loaded.1.recv() => self.report_loaded(loaded, driving),
+            Some(ended) = driving.tasks.join_next() => driving.compacting &= !ended.unwrap_or(true),
+            // Once it has become true, nothing else changes it.
+            Ok(()) = stopping.changed() => {}
+        }
+    }
+
+    /// Publishes what can be counted.
+    fn publish(&self) {
+        let ring = self.shard.instance().ring().cloned();
+        let (tracked, owned) = self.shard.object_counts(ring.as_ref());
+        let slots = self.shard.slots();
+        self.metrics.set(slots.owned().count(), slots.served(), tracked, owned);
+    }
+}

@@ -1,0 +1,241 @@
+//! The Kubernetes API as registry: a `ControllerRing` for the ring, and a Lease for each instance.
+
+mod lease;
+mod ring;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures::future::{BoxFuture, join_all};
+use futures::stream::BoxStream;
+use tokio::time::timeout;
+use windlass::KindInfo;
+use windlass::model::{Body, PatchKind, Reason, Request as ApiRequest, Response, Verb};
+use windlass_shard::{Answer, InstanceId, Lease, Request, Ring, RingSpec, Timing, Version, Versioned};
+
+use crate::api::Api;
+use crate::operations::clock;
+
+use super::{Registries, Registry};
+pub use lease::{LEASE_RING_LABEL, lease_name};
+pub use ring::ring_resource;
+
+/// More leases than this are read by one list and not one by one.
+const READ_ONE_BY_ONE: usize = 3;
+
+/// The registers of all rings in one cluster.
+pub(crate) struct KubernetesRegistry {
+    api: Api,
+    namespace: String,
+    timing: Timing,
+}
+
+impl KubernetesRegistry {
+    /// Rings are cluster-scoped; leases are in this namespace.
+    pub(crate) fn new(api: Api, namespace: &str, timing: Timing) -> Self {
+        KubernetesRegistry { api, namespace: namespace.to_owned(), timing }
+    }
+}
+
+impl Registries for KubernetesRegistry {
+    fn of_ring(&self, spec: &RingSpec) -> Arc<dyn Registry> {
+        Arc::new(RingRegistry {
+            api: self.api.clone(),
+            namespace: self.namespace.clone(),
+            timing: self.timing,
+            spec: spec.clone(),
+            last_error: Mutex::default(),
+        })
+    }
+}
+
+/// The registers of one ring.
+struct RingRegistry {
+    api: Api,
+    namespace: String,
+    timing: Timing,
+    spec: RingSpec,
+    last_error: Mutex<Option<String>>,
+}
+
+impl Registry for RingRegistry {
+    fn perform<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Answer> {
+        Box::pin(async move {
+            let limit = Duration::from_millis(self.timing.request_ms);
+            let answered = timeout(limit, self.answer(request)).await;
+            let silent = || Err(format!("the API server did not answer within {limit:?}"));
+            let (answer, error) = match answered.unwrap_or_else(|_| silent()) {
+                Ok(answer) => (answer, None),
+                Err(error) => (Answer::Unknown, Some(error)),
+            };
+            self.note(error);
+            answer
+        })
+    }
+
+    fn watch_ring(&self) -> BoxStream<'static, Versioned<Arc<Ring>>> {
+        ring::watch(self.api.clone(), self.spec.clone())
+    }
+
+    fn last_error(&self) -> Option<String> {
+        self.last_error.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn name(&self) -> String {
+        format!("the Kubernetes API (leases in namespace {})", self.namespace)
+    }
+}
+
+impl RingRegistry {
+    async fn answer(&self, request: &Request) -> Result<Answer, String> {
+        match request {
+            Request::ReadRing => Ok(Answer::Ring(self.read_ring().await?)),
+            Request::ReadLeases(ids) => Ok(Answer::Leases(self.read_leases(ids).await?)),
+            Request::SwapLease { id, expected, lease } => self.swap_lease(id, *expected, *lease).await,
+            Request::SwapRing { expected: Some(expected), ring } => self.write_ring(*expected, ring).await,
+            Request::SwapRing { expected: None, ring } => self.found_ring(ring).await,
+        }
+    }
+
+    /// Logs an error when it is new, and when it is over.
+    fn note(&self, error: Option<String>) {
+        let mut known = self.last_error.lock().unwrap_or_else(PoisonError::into_inner);
+        if *known == error {
+            return;
+        }
+        let ring = &self.spec.controller_type;
+        match &error {
+            Some(error) => tracing::warn!(ring, %error, "the registry cannot be read or written"),
+            None => tracing::info!(ring, "the registry can be read and written again"),
+        }
+        *known = error;
+    }
+
+    async fn read_ring(&self) -> Result<Option<Versioned<Arc<Ring>>>, String> {
+        let response = self.api.perform(&ring::get(&self.spec)).await;
+        let Some(object) = response.as_object() else { return ring::missing(&self.spec, &response) };
+        let read = ring::from_object(&self.spec, object);
+        if let Err(error) = &read
+            && let Some(report) = ring::report(&self.spec, object, error, clock::now())
+        {
+            // It is for people. Whether it succeeds changes nothing.
+            self.api.perform(&report).await;
+        }
+        read
+    }
+
+    /// Writes the first ring. The object may be there already, without a status.
+    async fn found_ring(&self, ring: &Ring) -> Result<Answer, String> {
+        let created = self.api.perform(&ring::create(&self.spec)).await;
+        if let Some(status) = created.failure()
+            && status.reason != Some(Reason::AlreadyExists)
+        {
+            ring::missing(&self.spec, &created)?;
+            return Err(status.message.clone());
+        }
+        let found = self.api.perform(&ring::get(&self.spec)).await;
+        let Some(object) = found.as_object() else { return Ok(Answer::Conflict) };
+        match ring::from_object(&self.spec, object)? {
+            Some(_) => Ok(Answer::Conflict),
+            None => self.write_ring(version_of(object)?, ring).await,
+        }
+    }
+
+    async fn write_ring(&self, expected: Version, ring: &Ring) -> Result<Answer, String> {
+        swapped(&self.api.perform(&ring::update(&self.spec, expected, ring)).await)
+    }
+
+    async fn read_leases(
+        &self,
+        ids: &[InstanceId],
+    ) -> Result<Vec<(InstanceId, Option<Versioned<Lease>>)>, String> {
+        if ids.len() > READ_ONE_BY_ONE {
+            let all = self.list_leases().await?;
+            let of = |id: &InstanceId| {
+                let name = lease_name(&self.spec.controller_type, id);
+                all.iter().find(|(known, _)| *known == name).map(|(_, lease)| lease.clone())
+            };
+            return Ok(ids.iter().map(|id| (id.clone(), of(id))).collect());
+        }
+        join_all(ids.iter().map(async |id| Ok((id.clone(), self.read_lease(id).await?))))
+            .await
+            .into_iter()
+            .collect()
+    }
+
+    async fn read_lease(&self, id: &InstanceId) -> Result<Option<Versioned<Lease>>, String> {
+        let response = self.api.perform(&self.on_lease(Verb::Get, id)).await;
+        match (response.as_object(), response.failure()) {
+            (Some(object), _) => Ok(Some(lease::from_object(object)?)),
+            (None, Some(status)) if status.reason == Some(Reason::NotFound) => Ok(None),
+            _ => Err(message(&response)),
+        }
+    }
+
+    /// All leases of the ring, by name.
+    async fn list_leases(&self) -> Result<Vec<(String, Versioned<Lease>)>, String> {
+        let mut request = ApiRequest::new(Verb::List, lease::resource()).in_namespace(&self.namespace);
+        request.options.label_selector = Some(format!("{LEASE_RING_LABEL}={}", self.spec.controller_type));
+        let response = self.api.perform(&request).await;
+        let Body::List(list) = &response.body else { return Err(message(&response)) };
+        let read = |object: &Arc<serde_json::Value>| {
+            Ok((windlass::model::object::name(object).to_owned(), lease::from_object(object)?))
+        };
+        list.items.iter().map(read).collect()
+    }
+
+    async fn swap_lease(
+        &self,
+        id: &InstanceId,
+        expected: Option<Version>,
+        lease: Lease,
+    ) -> Result<Answer, String> {
+        let (ring, namespace) = (&self.spec.controller_type, &self.namespace);
+        let written = lease::Written { ring, namespace, id, lease, timing: self.timing, now: clock::now() };
+        let request = match expected {
+            None => self.on_lease(Verb::Create, id).with_body(written.created()),
+            Some(version) => {
+                self.on_lease(Verb::Patch(PatchKind::Merge), id).with_body(written.patch(version))
+            }
+        };
+        swapped(&self.api.perform(&request).await)
+    }
+
+    fn on_lease(&self, verb: Verb, id: &InstanceId) -> ApiRequest {
+        let request =
+            ApiRequest::new(verb, lease::resource()).in_namespace(&self.namespace).as_manager(FIELD_MANAGER);
+        if verb == Verb::Create {
+            request
+        } else {
+            request.named(&lease_name(&self.spec.controller_type, id))
+        }
+    }
+}
+
+/// The field manager of what the protocol writes.
+const FIELD_MANAGER: &str = "windlass-sharding";
+
+/// The kind of rings.
+pub(crate) fn ring_kind() -> KindInfo {
+    KindInfo { resource: ring_resource(), kind: "ControllerRing".to_owned(), namespaced: false }
+}
+
+/// What the response to a compare-and-swap means.
+fn swapped(response: &Response) -> Result<Answer, String> {
+    match (response.as_object(), response.code) {
+        (Some(object), _) => Ok(Answer::Swapped(version_of(object)?)),
+        // What is gone is not of the expected version either.
+        (None, 404 | 409) => Ok(Answer::Conflict),
+        _ => Err(message(response)),
+    }
+}
+
+fn version_of(object: &serde_json::Value) -> Result<Version, String> {
+    let version = windlass::model::object::resource_version(object);
+    let number = version.parse().map_err(|_| format!("the resource version {version:?} is no number"))?;
+    Ok(Version(number))
+}
+
+fn message(response: &Response) -> String {
+    response.failure().map_or_else(|| "the answer is no object".to_owned(), |status| status.message.clone())
+}

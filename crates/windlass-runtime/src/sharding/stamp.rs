@@ -1,0 +1,119 @@
+//! What a sharded controller writes on the objects that it applies: their slot, and who wrote them at which epoch.
+//!
+//! The slot is a label, since watches select by it. It never changes: owners move and slots do not. Epoch and writer are
+//! those of the last write that changed something, so that they alone never cause a write.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+use windlass::model::{PatchKind, Request, Verb, object};
+use windlass_shard::{Epoch, Slot};
+
+/// On each output of a sharded controller: the slot of its parent.
+pub const SLOT_LABEL: &str = "windlass.dev/slot";
+/// On each output of a sharded controller: the epoch of its slot when it was last written.
+pub const EPOCH_ANNOTATION: &str = "windlass.dev/epoch";
+/// On each output of a sharded controller: the instance that last wrote it, and its incarnation.
+pub const WRITER_ANNOTATION: &str = "windlass.dev/writer";
+
+/// Who writes, for one slot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    pub(crate) slot: Slot,
+    pub(crate) epoch: Epoch,
+    pub(crate) writer: String,
+}
+
+/// Whether a request writes an output: those that machines ensure, and no statuses or plain updates.
+pub(crate) fn is_of_output(request: &Request) -> bool {
+    matches!(request.verb, Verb::Patch(PatchKind::Apply) | Verb::Create) && request.subresource.is_none()
+}
+
+impl Stamp {
+    /// The request with the label of its slot, and without the rest.
+    pub(crate) fn labelled<'a>(&self, request: &'a Request) -> Cow<'a, Request> {
+        self.changed(request, |body| set_entry(body, "labels", SLOT_LABEL, &self.slot.to_string()))
+    }
+
+    /// The request as it is sent.
+    pub(crate) fn stamped<'a>(&self, request: &'a Request) -> Cow<'a, Request> {
+        self.changed(request, |body| {
+            set_entry(body, "labels", SLOT_LABEL, &self.slot.to_string());
+            set_entry(body, "annotations", EPOCH_ANNOTATION, &self.epoch.0.to_string());
+            set_entry(body, "annotations", WRITER_ANNOTATION, &self.writer);
+        })
+    }
+
+    fn changed<'a>(&self, request: &'a Request, change: impl FnOnce(&mut Value)) -> Cow<'a, Request> {
+        let Some(body) = request.body.as_ref().filter(|_| is_of_output(request)) else {
+            return Cow::Borrowed(request);
+        };
+        let mut body = body.clone();
+        change(&mut body);
+        Cow::Owned(request.clone().with_body(body))
+    }
+}
+
+/// What to apply with the epoch and the writer of the last write, if there are any: it shows whether an apply would
+/// change anything else.
+pub(crate) fn as_last_written<'a>(body: &'a Value, live: &Value) -> Cow<'a, Value> {
+    let written = [EPOCH_ANNOTATION, WRITER_ANNOTATION].map(|key| (key, object::annotation(live, key)));
+    if written.iter().all(|(_, value)| value.is_none()) {
+        return Cow::Borrowed(body);
+    }
+    let mut body = body.clone();
+    for (key, value) in written {
+        value.into_iter().for_each(|value| set_entry(&mut body, "annotations", key, value));
+    }
+    Cow::Owned(body)
+}
+
+fn set_entry(body: &mut Value, map: &str, key: &str, value: &str) {
+    body["metadata"][map][key] = value.into();
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use windlass::model::ResourceId;
+
+    use super::*;
+
+    fn apply() -> Request {
+        let body = json!({"kind": "ConfigMap", "metadata": {"name": "a", "labels": {"app": "web"}}});
+        Request::new(Verb::Patch(PatchKind::Apply), ResourceId::new("", "v1", "configmaps"))
+            .named("a")
+            .with_body(body)
+    }
+
+    fn stamp() -> Stamp {
+        Stamp { slot: Slot::new(731), epoch: Epoch(17), writer: "uuid1/3".to_owned() }
+    }
+
+    #[test]
+    fn output_carries_slot_epoch_and_writer() {
+        let stamped = stamp().stamped(&apply()).into_owned().body.expect("a body");
+        assert_eq!(stamped["metadata"]["labels"], json!({"app": "web", SLOT_LABEL: "731"}));
+        assert_eq!(
+            stamped["metadata"]["annotations"],
+            json!({EPOCH_ANNOTATION: "17", WRITER_ANNOTATION: "uuid1/3"})
+        );
+    }
+
+    #[test]
+    fn status_is_sent_as_it_is() {
+        let status = apply().on("status");
+        assert_eq!(*stamp().stamped(&status), status);
+        assert_eq!(*stamp().labelled(&status), status);
+    }
+
+    #[test]
+    fn comparison_is_with_the_last_epoch() {
+        let live = stamp().stamped(&apply()).into_owned().body.expect("a body");
+        let later = Stamp { epoch: Epoch(18), ..stamp() };
+        let labelled = later.labelled(&apply()).into_owned().body.expect("a body");
+        assert_eq!(*as_last_written(&labelled, &live), live);
+        let unsharded = json!({"metadata": {"name": "a"}});
+        assert_eq!(*as_last_written(&labelled, &unsharded), labelled);
+    }
+}

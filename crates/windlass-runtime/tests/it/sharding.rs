@@ -1,0 +1,199 @@
+//! Several managers that share the objects of one controller, on real API servers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::ResourceExt;
+use kube::api::ListParams;
+use serde_json::json;
+use two_configmaps::TwoConfigMaps;
+use windlass_runtime::Running;
+use windlass_runtime::sharding::{EPOCH_ANNOTATION, SLOT_LABEL, ShardSettings, Timing, WRITER_ANNOTATION};
+
+use crate::support::{Cluster, Sent, Tap, eventually, install_rings, manager, on_both_servers};
+
+/// An instance of the example's controller, and the tap on its wire.
+struct Member {
+    running: Running,
+    tap: Tap,
+}
+
+/// Times for which nobody waits long.
+fn quick() -> Timing {
+    Timing { lease_ms: 2_000, renew_ms: 1_300, request_ms: 600, retry_ms: 200, drift_ms: 20, settle_ms: 50 }
+}
+
+async fn member(cluster: &Cluster, name: &str) -> Member {
+    member_with(cluster, name, |settings| settings).await
+}
+
+async fn member_with(
+    cluster: &Cluster,
+    name: &str,
+    change: impl FnOnce(ShardSettings) -> ShardSettings,
+) -> Member {
+    let tap = Tap::new();
+    // Rings are cluster-scoped, and all scenarios share a cluster: each has a controller, and so a ring, of its own.
+    let settings = ShardSettings::new(name, &cluster.namespace).slots(64).timing(quick());
+    let running = manager(cluster, &tap)
+        .controller(TwoConfigMaps)
+        .sharded(change(settings))
+        .start()
+        .await
+        .expect("it starts");
+    Member { running, tap }
+}
+
+/// A gauge of a member.
+fn gauge(member: &Member, name: &str) -> u64 {
+    let text = member.running.handle().metrics().text();
+    let series = text.lines().filter(|line| line.starts_with(&format!("{name}{{")));
+    series.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum()
+}
+
+async fn until_serving(member: &Member, slots: u64) {
+    eventually(&format!("{slots} slots are served"), async || {
+        gauge(member, "windlass_shard_slots_served") == slots
+    })
+    .await;
+}
+
+async fn children(cluster: &Cluster) -> Vec<ConfigMap> {
+    let all = cluster.config_maps().list(&ListParams::default().labels(SLOT_LABEL)).await.expect("a list");
+    all.items
+}
+
+/// The instances that wrote the children last.
+fn writers(children: &[ConfigMap]) -> BTreeSet<String> {
+    let writer = |child: &ConfigMap| child.annotations()[WRITER_ANNOTATION].clone();
+    children.iter().map(writer).collect()
+}
+
+const NAMES: [&str; 12] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
+
+async fn create_pairs(cluster: &Cluster) {
+    for name in NAMES {
+        cluster.create_pair(name).await;
+    }
+}
+
+async fn until_all_ready(cluster: &Cluster) {
+    for name in NAMES {
+        cluster.until_ready(name).await;
+    }
+}
+
+/// Each parent has one owner, and what it makes says who made it.
+async fn two_members_share_the_parents(cluster: &Cluster) {
+    install_rings(cluster).await;
+    let (first, second) = (member(cluster, "first").await, member(cluster, "second").await);
+    until_serving(&first, 32).await;
+    until_serving(&second, 32).await;
+    create_pairs(cluster).await;
+    until_all_ready(cluster).await;
+    let children = children(cluster).await;
+    assert_eq!(children.len(), 2 * NAMES.len());
+    assert_eq!(writers(&children), BTreeSet::from(["first/1".to_owned(), "second/1".to_owned()]));
+    let mut slots: BTreeMap<String, BTreeSet<(String, String)>> = BTreeMap::new();
+    for child in &children {
+        let of = |key| child.annotations()[key].clone();
+        let written = (of(WRITER_ANNOTATION), of(EPOCH_ANNOTATION));
+        slots.entry(child.labels()[SLOT_LABEL].clone()).or_default().insert(written);
+    }
+    assert!(slots.values().all(|writers| writers.len() == 1), "{slots:#?}");
+    let tracked = gauge(&first, "windlass_shard_objects_tracked");
+    let owned = [&first, &second].map(|member| gauge(member, "windlass_shard_objects_owned"));
+    assert_eq!((tracked, owned.iter().sum::<u64>()), (12, 12));
+    first.running.stop().await;
+    second.running.stop().await;
+}
+
+/// A process that vanishes is replaced, and its objects are reconciled again.
+async fn objects_of_a_killed_member_are_taken_over(cluster: &Cluster) {
+    install_rings(cluster).await;
+    let (first, second) = (member(cluster, "first").await, member(cluster, "second").await);
+    until_serving(&second, 32).await;
+    create_pairs(cluster).await;
+    until_all_ready(cluster).await;
+    drop(first);
+    for name in NAMES {
+        cluster.merge_pair(name, json!({"spec": {"value": "later"}})).await;
+    }
+    for name in NAMES {
+        eventually("the new value", async || {
+            cluster.value_of(&format!("{name}-cm1")).await.as_deref() == Some("later")
+        })
+        .await;
+    }
+    until_serving(&second, 64).await;
+    until_all_ready(cluster).await;
+    second.running.stop().await;
+}
+
+/// A member that leaves hands over its slots, and nothing is written again because of it.
+async fn member_that_leaves_hands_over(cluster: &Cluster) {
+    install_rings(cluster).await;
+    let first = member_with(cluster, "first", |settings| settings.leave_when_stopped(true)).await;
+    let second = member(cluster, "second").await;
+    until_serving(&second, 32).await;
+    create_pairs(cluster).await;
+    until_all_ready(cluster).await;
+    second.tap.take();
+    first.running.stop().await;
+    until_serving(&second, 64).await;
+    eventually("all are looked at", async || gauge(&second, "windlass_shard_objects_owned") == 12).await;
+    let is_child = |sent: &&Sent| sent.is_write() && sent.target.contains("/configmaps/");
+    let sent = second.tap.take();
+    let written: Vec<&Sent> = sent.iter().filter(is_child).collect();
+    assert!(written.is_empty(), "{written:#?}");
+    second.running.stop().await;
+}
+
+/// A process that restarts under its name has its slots again, at a later epoch.
+async fn member_that_restarts_keeps_its_slots(cluster: &Cluster) {
+    install_rings(cluster).await;
+    let (first, second) = (member(cluster, "first").await, member(cluster, "second").await);
+    until_serving(&second, 32).await;
+    create_pairs(cluster).await;
+    until_all_ready(cluster).await;
+    drop(first);
+    let first = member(cluster, "first").await;
+    until_serving(&first, 32).await;
+    for name in NAMES {
+        cluster.merge_pair(name, json!({"spec": {"value": "later"}})).await;
+    }
+    for name in NAMES {
+        eventually("the new value", async || {
+            cluster.value_of(&format!("{name}-cm1")).await.as_deref() == Some("later")
+        })
+        .await;
+    }
+    until_all_ready(cluster).await;
+    assert_eq!(
+        writers(&children(cluster).await),
+        BTreeSet::from(["first/2".to_owned(), "second/1".to_owned()])
+    );
+    first.running.stop().await;
+    second.running.stop().await;
+}
+
+/// Outputs that were made before the controller was sharded get their slot, and are found when they are to go.
+async fn outputs_of_before_are_adopted(cluster: &Cluster) {
+    install_rings(cluster).await;
+    let before = manager(cluster, &Tap::new()).controller(TwoConfigMaps).start().await.expect("it starts");
+    create_pairs(cluster).await;
+    until_all_ready(cluster).await;
+    before.stop().await;
+    assert_eq!(children(cluster).await.len(), 0);
+    let member = member(cluster, "first").await;
+    eventually("all have a slot", async || children(cluster).await.len() == 2 * NAMES.len()).await;
+    member.running.stop().await;
+}
+
+on_both_servers! {
+    two_members_share_the_parents
+    objects_of_a_killed_member_are_taken_over
+    member_that_leaves_hands_over
+    member_that_restarts_keeps_its_slots
+    outputs_of_before_are_adopted
+}
