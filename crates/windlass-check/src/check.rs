@@ -199,7 +199,7 @@ impl Check {
     /// ```
     #[must_use]
     pub fn mutating_admission_policies(mut self) -> Self {
-        self.cluster.open_gates(FeatureGates { mutating_admission_policy: true });
+        self.cluster.open_gates(FeatureGates { mutating_admission_policy: true, ..FeatureGates::default() });
         self
     }
 

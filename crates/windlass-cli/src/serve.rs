@@ -53,7 +53,7 @@ pub(crate) struct ServeArguments {
     /// `kubectl wait` and `helm install --wait` finish.
     #[arg(long)]
     workloads: bool,
-    /// Enable features that Kubernetes 1.35 disables by default: MutatingAdmissionPolicy=true.
+    /// Switch features on or off: MutatingAdmissionPolicy (default: false), ShardedListAndWatch (default: true).
     #[arg(long, value_name = "NAME=BOOL,...", default_value = "", hide_default_value = true)]
     feature_gates: FeatureGates,
     /// Serve plain HTTP, on a loopback address only.

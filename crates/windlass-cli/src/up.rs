@@ -35,7 +35,7 @@ pub(crate) struct UpArguments {
     /// Run the workload controllers, too: pods become ready without running anything, rollouts and Jobs end.
     #[arg(long)]
     workloads: bool,
-    /// Enable features that Kubernetes 1.35 disables by default: MutatingAdmissionPolicy=true.
+    /// Switch features on or off: MutatingAdmissionPolicy (default: false), ShardedListAndWatch (default: true).
     #[arg(long, value_name = "NAME=BOOL,...", default_value = "", hide_default_value = true)]
     feature_gates: FeatureGates,
     /// Log as lines of JSON.

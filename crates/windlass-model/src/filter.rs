@@ -7,14 +7,14 @@ use serde_json::Value;
 use crate::field::quoted;
 use crate::object;
 use crate::request::Request;
-use crate::selector::{FieldSelector, LabelSelector};
+use crate::selector::{FieldSelector, LabelSelector, ShardKey, ShardSelector, shard_hash};
 use crate::status::Status;
 use crate::store::Key;
 use crate::types::reading::Reading;
 use crate::types::{self, Origin, TypeInfo, events};
 use windlass_cel::formats::names;
 
-/// Selects objects of one type by namespace, labels and fields.
+/// Selects objects of one type by namespace, labels, fields and shards.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Filter {
     /// The group that the type is kept in.
@@ -27,6 +27,8 @@ pub struct Filter {
     pub labels: LabelSelector,
     /// Only objects with such fields.
     pub fields: FieldSelector,
+    /// Only objects of such shards.
+    pub shards: Option<ShardSelector>,
     /// The `apiVersion` in which objects are shown.
     pub api_version: String,
     /// The kind of the objects.
@@ -49,6 +51,8 @@ impl Filter {
         if info.storage_group() != info.resource.group {
             fields.rename(events::selectable);
         }
+        let shards = options.shard_selector.as_deref().map(ShardSelector::parse).transpose();
+        let shards = shards.map_err(Status::bad_request)?;
         if let Some(name) = &request.name {
             fields = for_path_name(fields, name)?;
         }
@@ -65,6 +69,7 @@ impl Filter {
             namespace,
             labels,
             fields,
+            shards,
             api_version: object::api_version(&resource.group, &resource.version),
             kind: info.kind.clone(),
             reading: info.reading.clone(),
@@ -76,13 +81,30 @@ impl Filter {
         *key.group == *self.group
             && *key.plural == *self.plural
             && self.namespace.as_ref().is_none_or(|namespace| *key.namespace == **namespace)
+            && self.shards.as_ref().is_none_or(|shards| shards.matches(object))
             && self.labels.matches(&object["metadata"]["labels"])
             && self.fields.matches(object)
     }
 
     /// Whether all objects of the type, or of one namespace of it, are selected.
     pub fn is_unselective(&self) -> bool {
-        self.labels.is_everything() && self.fields.is_everything()
+        !self.selects_by_content() && self.shards.is_none()
+    }
+
+    /// Whether an object must be read to know whether it is selected. Its key and the hash of its uid do not suffice.
+    pub fn selects_by_content(&self) -> bool {
+        !(self.labels.is_everything() && self.fields.is_everything())
+    }
+
+    /// Whether an object is in the shards that are selected, by its key and the [hash](shard_hash) of its uid. So who
+    /// has these at hand need not read it.
+    pub fn selects_shard_of(&self, key: &Key, uid_hash: u64) -> bool {
+        self.shards.as_ref().is_none_or(|shards| {
+            shards.contains(match shards.key() {
+                ShardKey::Uid => uid_hash,
+                ShardKey::Namespace => shard_hash(&key.namespace),
+            })
+        })
     }
 
     /// The only key that can be selected, if there is but one.
@@ -181,6 +203,22 @@ mod tests {
     }
 
     #[test]
+    fn selects_by_shard() {
+        let info = custom("example.com", "v1", "widgets", "Widget");
+        let key = Key::new("example.com", "widgets", "foobar", "a");
+        let object = json!({"metadata": {"name": "a", "namespace": "foobar", "uid": "a"}});
+        let upper = "'0xa000000000000000','0x10000000000000000'";
+        for (field, expected) in [("uid", true), ("namespace", false)] {
+            let mut request = request();
+            request.options.shard_selector = Some(format!("shardRange(object.metadata.{field},{upper})"));
+            let filter = Filter::of(&info, &request).unwrap();
+            assert_eq!(filter.matches(&key, &object), expected, "{field}");
+            assert_eq!(filter.selects_shard_of(&key, shard_hash("a")), expected, "{field}");
+            assert!(!filter.is_unselective() && !filter.selects_by_content());
+        }
+    }
+
+    #[test]
     fn finds_the_only_key() {
         let mut info = custom("example.com", "v1", "widgets", "Widget");
         let mut request = request();
@@ -221,7 +259,14 @@ mod tests {
         bad_label.options.label_selector = Some("a b".to_owned());
         let mut bad_field = request();
         bad_field.options.field_selector = Some("spec.foo=b".to_owned());
+        let mut bad_shard = request();
+        bad_shard.options.shard_selector = Some("shardRange".to_owned());
         assert_eq!(Filter::of(&info, &bad_label).unwrap_err().code, 400);
+        let status = Filter::of(&info, &bad_shard).unwrap_err();
+        assert_eq!(
+            (status.code, status.message.as_str()),
+            (400, "invalid shardSelector: expected ( at character 11, found the end")
+        );
         let status = Filter::of(&info, &bad_field).unwrap_err();
         assert_eq!((status.code, status.message.as_str()), (400, "field label not supported: spec.foo"));
     }

@@ -101,6 +101,8 @@ pub struct Options {
     pub label_selector: Option<String>,
     /// `fieldSelector`, as written.
     pub field_selector: Option<String>,
+    /// `shardSelector`, as written.
+    pub shard_selector: Option<String>,
     /// `limit`: maximum number of items; 0 for all.
     pub limit: u64,
     /// `continue`: the token of an earlier page.

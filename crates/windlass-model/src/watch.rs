@@ -194,6 +194,29 @@ mod tests {
     }
 
     #[test]
+    fn a_change_of_another_shard_is_no_event() {
+        let mut request = Request::new(Verb::List, ResourceId::new("example.com", "v1", "widgets"));
+        let info = custom("example.com", "v1", "widgets", "Widget");
+        let object = |uid: &str| Some(Arc::new(json!({"metadata": {"name": "a", "uid": uid}})));
+        // The hash of `a` begins with `af`, that of `foobar` with `85`.
+        let range = "'0xa000000000000000','0x10000000000000000'";
+        request.options.shard_selector = Some(format!("shardRange(object.metadata.uid,{range})"));
+        let filter = Filter::of(&info, &request).unwrap();
+        let key = Key::new("example.com", "widgets", "ns", "a");
+        for (uid, selected) in [("a", true), ("foobar", false)] {
+            for (before, after, kind) in [
+                (None, object(uid), EventKind::Added),
+                (object(uid), object(uid), EventKind::Modified),
+                (object(uid), None, EventKind::Deleted),
+            ] {
+                let change = Change { key: key.clone(), before, after, version: 7 };
+                let found = event_for(&change, &filter).map(|event| event.kind);
+                assert_eq!(found, selected.then_some(kind), "{uid}");
+            }
+        }
+    }
+
+    #[test]
     fn a_watch_can_begin_with_what_there_is() {
         let list = List {
             api_version: "example.com/v1".to_owned(),

@@ -42,7 +42,7 @@ pub struct ServerOptions {
     pub service_accounts: bool,
     /// Whether the cluster's workload controllers run: pods become ready without running anything, rollouts and Jobs end.
     pub workloads: bool,
-    /// Feature gates: what Kubernetes has switched off by default.
+    /// Feature gates: features that can be switched on or off.
     pub gates: FeatureGates,
     /// Limits on what clients may use.
     pub limits: Limits,

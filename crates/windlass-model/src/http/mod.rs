@@ -119,10 +119,10 @@ pub fn parse(parts: &HttpParts<'_>, types: &Types) -> Result<Parsed, Status> {
     let (mut watch, mut warnings) = (None, Vec::new());
     match verb {
         Verb::Get => request.options = options::of_get(&query)?,
-        Verb::List => (request.options, watch) = options::of_list(&query, target.watch)?,
+        Verb::List => (request.options, watch) = options::of_list(&query, target.watch, types.gates())?,
         Verb::Delete => options::add_delete(&mut request.options, &query, delete_body(parts)?.as_ref())?,
         Verb::DeleteCollection => {
-            request.options = options::of_list(&query, false)?.0;
+            request.options = options::of_list(&query, false, types.gates())?.0;
             options::add_delete(&mut request.options, &query, delete_body(parts)?.as_ref())?;
         }
         Verb::Create | Verb::Update | Verb::Patch(_) => {
@@ -625,7 +625,7 @@ mod tests {
         fn any_request_is_read_or_refused(
             method in "GET|POST|PUT|PATCH|DELETE|HEAD|[A-Z]{0,5}",
             path in "(/(api|apis|v1|namespaces|watch|a|%2e|%|\\PC)){0,7}",
-            query in "((watch|limit|dryRun|labelSelector|continue|resourceVersion)=[a-z0-9%!=]{0,5}&){0,3}|\\PC{0,20}",
+            query in "((watch|limit|dryRun|labelSelector|shardSelector|continue|resourceVersion)=[a-z0-9%!=]{0,5}&){0,3}|\\PC{0,20}",
             content_type in proptest::option::of("application/(json|yaml|merge-patch\\+json|json-patch\\+json|apply-patch\\+yaml)|\\PC{0,10}"),
             accept in proptest::option::of("(application/json|\\*/\\*|as=Table|;|,|q=[0-9.a-z]{0,4}|\\PC){0,6}"),
             user_agent in proptest::option::of("\\PC{0,10}"),

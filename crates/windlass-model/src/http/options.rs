@@ -7,8 +7,9 @@ use crate::http::query::Query;
 use crate::list;
 use crate::metadata;
 use crate::request::{FieldValidation, Options, PatchKind, Preconditions, Propagation, Verb};
-use crate::selector::{FieldSelector, LabelSelector};
+use crate::selector::{FieldSelector, LabelSelector, ShardSelector};
 use crate::status::Status;
+use crate::types::FeatureGates;
 use crate::unmarshal;
 use crate::watch::WatchOptions;
 
@@ -74,12 +75,18 @@ pub(super) fn of_get(query: &Query) -> Result<Options, Status> {
 /// The options of a list, of a watch, and of the selection of a delete of many.
 ///
 /// 400 for numbers and selectors that cannot be read, 422 for options that contradict each other.
-pub(super) fn of_list(query: &Query, watch_path: bool) -> Result<(Options, Option<WatchOptions>), Status> {
+pub(super) fn of_list(
+    query: &Query,
+    watch_path: bool,
+    gates: FeatureGates,
+) -> Result<(Options, Option<WatchOptions>), Status> {
     let timeout = query.number("timeoutSeconds")?;
     let limit = query.number("limit")?.unwrap_or(0);
     let options = Options {
         label_selector: query.owned("labelSelector"),
         field_selector: query.owned("fieldSelector"),
+        // A server without the feature passes over the parameter, as over any that it does not know.
+        shard_selector: query.owned("shardSelector").filter(|_| gates.sharded_list_and_watch),
         limit: u64::try_from(limit).unwrap_or(0),
         continue_token: query.owned("continue"),
         resource_version: query.owned("resourceVersion"),
@@ -88,6 +95,9 @@ pub(super) fn of_list(query: &Query, watch_path: bool) -> Result<(Options, Optio
     };
     LabelSelector::parse(query.text("labelSelector")).map_err(Status::bad_request)?;
     FieldSelector::parse(query.text("fieldSelector")).map_err(Status::bad_request)?;
+    if let Some(text) = &options.shard_selector {
+        ShardSelector::parse(text).map_err(Status::bad_request)?;
+    }
     if query.flag("watch") == Some(true) {
         return of_watch(options, query, timeout);
     }
@@ -316,6 +326,10 @@ mod tests {
 
     use super::*;
 
+    fn of_list(query: &Query, watch_path: bool) -> Result<(Options, Option<WatchOptions>), Status> {
+        super::of_list(query, watch_path, FeatureGates::default())
+    }
+
     fn message<Good: std::fmt::Debug>(result: Result<Good, Status>) -> String {
         let status = result.unwrap_err();
         format!("{} {}", status.code, status.message)
@@ -369,6 +383,7 @@ mod tests {
         for (query, expected) in [
             ("limit=x", "400 strconv.ParseInt: parsing \"x\": invalid syntax"),
             ("labelSelector=%3D", "400 found '=', expected: !, identifier, or 'end of string'"),
+            ("shardSelector=a", "400 invalid shardSelector: expected shardRange at character 1, found \"a\""),
             ("fieldSelector=a", "400 invalid selector: 'a'; can't understand 'a'"),
             (
                 "resourceVersionMatch=Exact",
@@ -385,6 +400,19 @@ mod tests {
         ] {
             assert_eq!(message(of_list(&Query::parse(query), false)), expected, "{query}");
         }
+    }
+
+    #[test]
+    fn shard_selectors_are_behind_a_feature_gate() {
+        let selector = "shardRange(object.metadata.uid,'0x0000000000000000','0x8000000000000000')";
+        for query in [format!("shardSelector={selector}"), format!("watch=true&shardSelector={selector}")] {
+            let (options, _) = of_list(&Query::parse(&query), false).unwrap();
+            assert_eq!(options.shard_selector.as_deref(), Some(selector));
+        }
+        assert_eq!(of_list(&Query::parse("shardSelector="), false).unwrap().0.shard_selector, None);
+        let closed = FeatureGates { sharded_list_and_watch: false, ..FeatureGates::default() };
+        let (options, _) = super::of_list(&Query::parse("shardSelector=a"), false, closed).unwrap();
+        assert_eq!(options.shard_selector, None);
     }
 
     #[test]

@@ -50,6 +50,7 @@ pub fn write_watch(request: &Request, watch: &WatchOptions) -> Written {
     query.add("watch", "true");
     query.add_text("labelSelector", request.options.label_selector.as_deref());
     query.add_text("fieldSelector", request.options.field_selector.as_deref());
+    query.add_text("shardSelector", request.options.shard_selector.as_deref());
     query.add("resourceVersion", &watch.resource_version.to_string());
     // A watch from no version begins with what there is, unless it says that it does not want that.
     if watch.send_initial_events || watch.resource_version == 0 {
@@ -109,6 +110,7 @@ fn path(request: &Request) -> String {
 fn add_list_options(query: &mut Query, options: &Options) {
     query.add_text("labelSelector", options.label_selector.as_deref());
     query.add_text("fieldSelector", options.field_selector.as_deref());
+    query.add_text("shardSelector", options.shard_selector.as_deref());
     if options.limit > 0 {
         query.add("limit", &options.limit.to_string());
     }
@@ -242,6 +244,10 @@ mod tests {
         option::of("[a-z&=+%/? \u{e4}]{1,8}")
     }
 
+    fn shards() -> impl Strategy<Value = String> {
+        "shardRange\\(object\\.metadata\\.uid, ?'0x[0-7][0-9a-f]{15}','0x([89a-f][0-9a-f]{15}|10000000000000000)'\\)"
+    }
+
     fn verb() -> impl Strategy<Value = Verb> {
         prop_oneof![
             Just(Verb::Get),
@@ -276,6 +282,7 @@ mod tests {
                 Just(FieldValidation::Ignore), Just(FieldValidation::Warn), Just(FieldValidation::Strict)
             ],
             label_selector in option::of("[a-z]{1,5}( in \\([a-z]{1,3},[a-z]{1,3}\\))?"),
+            shard_selector in option::of(shards()),
             field_selector in option::of("metadata\\.name=[a-z]{1,5}"),
             limit in 0..1000_u64,
             continue_token in text(),
@@ -293,6 +300,7 @@ mod tests {
                 field_validation,
                 label_selector,
                 field_selector,
+                shard_selector,
                 limit,
                 continue_token,
                 resource_version,
@@ -331,6 +339,7 @@ mod tests {
         Options {
             label_selector: all.label_selector,
             field_selector: all.field_selector,
+            shard_selector: all.shard_selector,
             limit: all.limit,
             resource_version: all.resource_version.filter(|_| all.continue_token.is_none()),
             resource_version_match: exact.then(|| "Exact".to_owned()),
@@ -387,12 +396,14 @@ mod tests {
         #[test]
         fn a_watch_is_read_again(
             selector in option::of("[a-z]{1,5}"),
+            shards in option::of(shards()),
             resource_version in 0..10_u64,
             (send_initial_events, allow_bookmarks) in any::<(bool, bool)>(),
             timeout_seconds in option::of(0..10_u64),
         ) {
             let mut request = Request::new(Verb::List, ResourceId::new("", "v1", "pods")).in_namespace("a");
             request.options.label_selector = selector;
+            request.options.shard_selector = shards;
             let watch =
                 WatchOptions { resource_version, send_initial_events, allow_bookmarks, timeout_seconds };
             let read = parsed(&write_watch(&request, &watch))

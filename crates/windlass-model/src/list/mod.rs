@@ -268,7 +268,7 @@ mod tests {
             let parity = if index % 2 == 0 { "even" } else { "odd" };
             let object = json!({
                 "apiVersion": "example.com/v1", "kind": "Widget",
-                "metadata": {"name": name, "namespace": namespace, "labels": {"parity": parity}},
+                "metadata": {"name": name, "namespace": namespace, "uid": format!("{index:08}-0000-4000-8000-000000000000"), "labels": {"parity": parity}},
             });
             let key = Key::new("example.com", "widgets", namespace, name);
             let after = Some(Arc::new(object));
@@ -348,6 +348,28 @@ mod tests {
             pages(&store, selective),
             [(vec!["a/1".to_owned()], None), (vec!["b/1".to_owned()], None), (vec![], None)]
         );
+    }
+
+    #[test]
+    fn complementary_shards_join_to_the_whole() {
+        let names: Vec<String> = (0..20).map(|index| format!("n{index:02}")).collect();
+        let store = store(&names.iter().map(|name| ("a", name.as_str())).collect::<Vec<_>>());
+        let shard = |start: &str, end: &str| {
+            let selector = format!("shardRange(object.metadata.uid,'{start}','{end}')");
+            let request = request(|options| {
+                options.limit = 3;
+                options.shard_selector = Some(selector);
+            });
+            let pages = pages(&store, request);
+            assert!(pages.iter().all(|(_, remaining)| remaining.is_none()), "{pages:?}");
+            pages.into_iter().flat_map(|(names, _)| names).collect::<Vec<_>>()
+        };
+        let lower = shard("0x0000000000000000", "0x8000000000000000");
+        let upper = shard("0x8000000000000000", "0x10000000000000000");
+        assert!(lower.len() > 3 && upper.len() > 3, "{lower:?} {upper:?}");
+        let mut both = [lower, upper].concat();
+        both.sort();
+        assert_eq!(both, names.iter().map(|name| format!("a/{name}")).collect::<Vec<_>>());
     }
 
     #[test]

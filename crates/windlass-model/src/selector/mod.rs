@@ -1,10 +1,13 @@
-//! Which objects a request is about: label selectors, field selectors, and both with a namespace.
+//! Which objects a request is about: selectors by labels, by fields and by shards.
 
 mod field;
 mod label;
 mod object;
 mod parse;
+mod shard;
+mod shard_parse;
 
 pub use field::{FieldSelector, FieldTerm};
 pub use label::{LabelSelector, Operator, Requirement};
 pub(crate) use object::{from_label_selector_object, selector_text};
+pub use shard::{ShardKey, ShardSelector, shard_hash};

@@ -1,9 +1,9 @@
-//! Features that a Kubernetes API server has switched off unless it is asked for them.
+//! Features that a Kubernetes API server has switched off unless it is asked for them, or does not have yet.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Which features are switched on. By default none is, as in Kubernetes 1.35.
+/// Which features are switched on. The default is that of Kubernetes, but for what sharded controllers need.
 ///
 /// ```
 /// use windlass_model::types::{FeatureGates, Types};
@@ -16,10 +16,19 @@ use std::str::FromStr;
 /// assert!(!served(&Types::built_in()));
 /// # Ok::<(), windlass_model::types::FeatureGateError>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FeatureGates {
     /// MutatingAdmissionPolicies are served, in `admissionregistration.k8s.io/v1beta1`, and evaluated.
     pub mutating_admission_policy: bool,
+    /// Lists and watches know `shardSelector`. On by default; in Kubernetes it is off, and there since 1.36. Off, the
+    /// parameter is passed over.
+    pub sharded_list_and_watch: bool,
+}
+
+impl Default for FeatureGates {
+    fn default() -> Self {
+        FeatureGates { mutating_admission_policy: false, sharded_list_and_watch: true }
+    }
 }
 
 /// A list of feature gates that makes no sense.
@@ -32,10 +41,11 @@ pub enum FeatureGateError {
 }
 
 const MUTATING_ADMISSION_POLICY: &str = "MutatingAdmissionPolicy";
+const SHARDED_LIST_AND_WATCH: &str = "ShardedListAndWatch";
 
 impl FeatureGates {
     /// The names of all gates.
-    pub const KNOWN: [&str; 1] = [MUTATING_ADMISSION_POLICY];
+    pub const KNOWN: [&str; 2] = [MUTATING_ADMISSION_POLICY, SHARDED_LIST_AND_WATCH];
 
     /// As the flag of a server has it: `MutatingAdmissionPolicy=true`.
     ///
@@ -43,11 +53,12 @@ impl FeatureGates {
     /// An unknown name, or something else than `true` or `false` behind it.
     fn set(&mut self, assignment: &str) -> Result<(), FeatureGateError> {
         let (name, value) = assignment.split_once('=').unwrap_or((assignment, ""));
-        if !Self::KNOWN.contains(&name) {
-            return Err(FeatureGateError::Unknown(name.to_owned()));
-        }
-        let not_boolean = |_| FeatureGateError::NoBoolean(assignment.to_owned());
-        self.mutating_admission_policy = value.parse().map_err(not_boolean)?;
+        let gate = match name {
+            MUTATING_ADMISSION_POLICY => &mut self.mutating_admission_policy,
+            SHARDED_LIST_AND_WATCH => &mut self.sharded_list_and_watch,
+            _ => return Err(FeatureGateError::Unknown(name.to_owned())),
+        };
+        *gate = value.parse().map_err(|_| FeatureGateError::NoBoolean(assignment.to_owned()))?;
         Ok(())
     }
 }
@@ -87,17 +98,25 @@ mod tests {
 
     #[test]
     fn gates_are_switched_by_name() {
-        let open = FeatureGates { mutating_admission_policy: true };
+        let open = FeatureGates { mutating_admission_policy: true, ..FeatureGates::default() };
+        let closed = FeatureGates { sharded_list_and_watch: false, ..open };
         for (text, expected) in [
             ("", Ok(FeatureGates::default())),
             ("MutatingAdmissionPolicy=true", Ok(open)),
             ("MutatingAdmissionPolicy=true,", Ok(open)),
+            ("MutatingAdmissionPolicy=true, ShardedListAndWatch=false", Ok(closed)),
+            ("ShardedListAndWatch=true", Ok(FeatureGates::default())),
             ("MutatingAdmissionPolicy=false", Ok(FeatureGates::default())),
             (
                 "MutatingAdmissionPolicy",
                 Err("write MutatingAdmissionPolicy=true or MutatingAdmissionPolicy=false"),
             ),
-            ("Sidecars=true", Err("unknown feature gate \"Sidecars\": known are MutatingAdmissionPolicy")),
+            (
+                "Sidecars=true",
+                Err(
+                    "unknown feature gate \"Sidecars\": known are MutatingAdmissionPolicy, ShardedListAndWatch",
+                ),
+            ),
         ] {
             let found: Result<FeatureGates, FeatureGateError> = text.parse();
             match (found, expected) {

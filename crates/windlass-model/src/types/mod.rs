@@ -187,6 +187,7 @@ pub struct Column {
 pub struct Types {
     by_resource: Arc<BTreeMap<ResourceId, Arc<TypeInfo>>>,
     policies: Arc<Policies>,
+    gates: FeatureGates,
 }
 
 impl Types {
@@ -209,6 +210,7 @@ impl Types {
 
     /// Serves what is behind feature gates that are open, too.
     pub fn open_gates(&mut self, gates: FeatureGates) {
+        self.gates = gates;
         builtin::gated_types(gates).for_each(|info| self.insert(info));
     }
 
@@ -239,6 +241,11 @@ impl Types {
         let versions =
             || self.iter().filter(|info| info.resource.group == group && info.resource.plural == plural);
         versions().find(|info| info.storage_version == info.resource.version).or_else(|| versions().next())
+    }
+
+    /// Which feature gates are open.
+    pub fn gates(&self) -> FeatureGates {
+        self.gates
     }
 
     /// The admission policies.

@@ -18,7 +18,7 @@ type Policy<'a> = (&'a str, &'a str, &'a str, &'a str);
 /// A cluster with policies about some resources.
 fn with_policies(resource: &str, policies: &[Policy<'_>]) -> Cluster {
     let mut cluster = cluster();
-    cluster.open_gates(FeatureGates { mutating_admission_policy: true });
+    cluster.open_gates(FeatureGates { mutating_admission_policy: true, ..FeatureGates::default() });
     for (name, reinvocation, kind, expression) in policies {
         let field = if *kind == "JSONPatch" { "jsonPatch" } else { "applyConfiguration" };
         let mut mutation = json!({ "patchType": kind });
@@ -46,7 +46,7 @@ fn they_are_not_served_behind_a_closed_gate() {
     let create = write("mutatingadmissionpolicies", "a", json!({}));
     assert_eq!(cluster().request(&create).code, 404);
     let mut open = cluster();
-    open.open_gates(FeatureGates { mutating_admission_policy: true });
+    open.open_gates(FeatureGates { mutating_admission_policy: true, ..FeatureGates::default() });
     assert_eq!(open.request(&create).code, 422);
 }
 

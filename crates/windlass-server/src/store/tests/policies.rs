@@ -40,7 +40,10 @@ async fn a_folder_that_is_opened_again_has_its_policies() {
 #[tokio::test]
 async fn mutating_policies_of_a_folder_hold_while_their_gate_is_open() {
     let folder = TemporaryFolder::new();
-    let open = StoreOptions { gates: FeatureGates { mutating_admission_policy: true }, ..folder.options() };
+    let open = StoreOptions {
+        gates: FeatureGates { mutating_admission_policy: true, ..FeatureGates::default() },
+        ..folder.options()
+    };
     let storage = Storage::open(&open).unwrap();
     add_namespace(&storage, "default").await;
     let policy = json!({
