@@ -230,12 +230,10 @@ impl Core {
     fn publish(&self, snapshot: Snapshot, records: &[Arc<Record>]) {
         let mut committed = self.committed.write().unwrap_or_else(PoisonError::into_inner);
         *committed = snapshot;
-        let channels = self.history.push(records);
+        let feeds = self.history.push(records);
         // Watchers are woken after the lock is released, so that one that reads the snapshot next does not wait for it.
         drop(committed);
-        for channel in channels {
-            channel.wake();
-        }
+        feeds.wake();
     }
 
     /// Refuses all further writes; those that were evaluated before are made durable.

@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use windlass_model::Key;
+use windlass_model::selector::ShardSelector;
 
 use super::feed::{Compacted, Feed};
 use super::record::Record;
+use super::shards::{ShardHashes, ShardWaiter, ShardWaiters};
 
 /// How much of the past is kept. Whatever is reached first holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +49,7 @@ pub(crate) struct History {
 #[derive(Debug)]
 pub(crate) struct Channel {
     kept: RwLock<Kept>,
-    /// Wakes the waiting feeds when there is more.
+    /// Wakes the waiting feeds when there is more, but for those of shards.
     more: watch::Sender<()>,
 }
 
@@ -55,7 +57,22 @@ pub(crate) struct Channel {
 pub(crate) struct Kept {
     /// All changes after this version are here.
     pub(crate) floor: u64,
-    pub(crate) records: VecDeque<Arc<Record>>,
+    pub(crate) entries: VecDeque<Entry>,
+    waiters: ShardWaiters,
+}
+
+/// A change, with what selects it close at hand: who looks for those of a shard compares numbers, one after the other.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) hashes: ShardHashes,
+    pub(crate) record: Arc<Record>,
+}
+
+/// Feeds that have something to return.
+#[derive(Debug, Default)]
+pub(crate) struct ToWake {
+    channels: Vec<Arc<Channel>>,
+    shards: Vec<Arc<ShardWaiter>>,
 }
 
 #[derive(Debug, Default)]
@@ -99,23 +116,25 @@ impl History {
     }
 
     /// Adds changes, which are in order and newer than all before. Who waits for them is to be woken.
-    pub(crate) fn push(&self, records: &[Arc<Record>]) -> Vec<Arc<Channel>> {
-        let Some(last) = records.last() else { return Vec::new() };
-        let mut touched: Vec<Arc<Channel>> = vec![self.all.clone()];
+    pub(crate) fn push(&self, records: &[Arc<Record>]) -> ToWake {
+        let mut to_wake = ToWake::default();
+        let Some(last) = records.last() else { return to_wake };
+        to_wake.channels.push(self.all.clone());
         let mut ring = self.ring();
-        self.all.kept_mut().records.extend(records.iter().cloned());
         for record in records {
             let channel = self.channel(&record.key, ring.floor);
             ring.held_bytes += record.held_bytes();
             ring.entries.push_back((record.clone(), channel.clone()));
-            channel.kept_mut().records.push_back(record.clone());
-            if !touched.iter().any(|known| Arc::ptr_eq(known, &channel)) {
-                touched.push(channel);
+            let hashes = ShardHashes::of(record);
+            self.all.add(record, hashes, &mut to_wake.shards);
+            channel.add(record, hashes, &mut to_wake.shards);
+            if !to_wake.channels.iter().any(|known| Arc::ptr_eq(known, &channel)) {
+                to_wake.channels.push(channel);
             }
         }
         drop(ring);
         self.fed.store(last.version, Ordering::Release);
-        touched
+        to_wake
     }
 
     /// Forgets what is beyond the limits, and returns it, oldest first.
@@ -143,11 +162,26 @@ impl History {
 
     /// A cursor over the changes of a resource after a version.
     pub(crate) fn feed(self: &Arc<Self>, group: &str, plural: &str, after: u64) -> Result<Feed, Compacted> {
-        // While the ring is held, nothing is forgotten: neither a change nor the channel.
-        let ring = self.ring();
-        let channel = self.channel(&Key::new(group, plural, "", ""), ring.floor);
-        drop(ring);
-        self.feed_from(channel, after)
+        self.feed_from(self.channel_of(group, plural), after)
+    }
+
+    /// A cursor over the changes of some shards of a resource after a version.
+    pub(crate) fn feed_of_shards(
+        self: &Arc<Self>,
+        group: &str,
+        plural: &str,
+        after: u64,
+        shards: &ShardSelector,
+    ) -> Result<Feed, Compacted> {
+        let channel = self.channel_of(group, plural);
+        let waiter = Arc::new(ShardWaiter::new(shards.clone()));
+        let mut kept = channel.kept_mut();
+        if after < kept.floor {
+            return Err(Compacted { oldest: kept.floor });
+        }
+        kept.waiters.add(&waiter);
+        drop(kept);
+        Ok(Feed::of_shards(self.clone(), channel, waiter, after))
     }
 
     /// A cursor over the changes of all resources after a version.
@@ -182,6 +216,12 @@ impl History {
         HistoryStatistics { changes, bytes, compacted: ring.floor }
     }
 
+    fn channel_of(&self, group: &str, plural: &str) -> Arc<Channel> {
+        // While the ring is held, nothing is forgotten: neither a change nor the channel.
+        let ring = self.ring();
+        self.channel(&Key::new(group, plural, "", ""), ring.floor)
+    }
+
     /// The channel of a resource. A new one knows of all changes after the floor: that there are none.
     fn channel(&self, key: &Key, floor: u64) -> Arc<Channel> {
         let name = (key.group.clone(), key.plural.clone());
@@ -195,7 +235,7 @@ impl History {
     /// Forgets channels that have no changes and no feeds, so that types which come and go leave nothing behind.
     fn forget_idle_channels(&self) {
         let mut channels = self.channels.write().unwrap_or_else(PoisonError::into_inner);
-        channels.retain(|_, channel| Arc::strong_count(channel) > 1 || !channel.kept().records.is_empty());
+        channels.retain(|_, channel| Arc::strong_count(channel) > 1 || !channel.kept().entries.is_empty());
     }
 
     fn ring(&self) -> std::sync::MutexGuard<'_, Ring> {
@@ -203,15 +243,34 @@ impl History {
     }
 }
 
-impl Channel {
-    fn new(floor: u64) -> Self {
-        let kept = RwLock::new(Kept { floor, records: VecDeque::new() });
-        Channel { kept, more: watch::Sender::new(()) }
-    }
-
+impl ToWake {
     /// Wakes the feeds that wait.
     pub(crate) fn wake(&self) {
-        self.more.send_replace(());
+        for channel in &self.channels {
+            channel.more.send_replace(());
+        }
+        for waiter in &self.shards {
+            waiter.wake();
+        }
+    }
+}
+
+impl Channel {
+    fn new(floor: u64) -> Self {
+        let kept = Kept { floor, entries: VecDeque::new(), waiters: ShardWaiters::default() };
+        Channel { kept: RwLock::new(kept), more: watch::Sender::new(()) }
+    }
+
+    /// Adds a change, and the feeds of shards that it is for.
+    fn add(&self, record: &Arc<Record>, hashes: ShardHashes, to_wake: &mut Vec<Arc<ShardWaiter>>) {
+        let mut kept = self.kept_mut();
+        kept.waiters.mark(&hashes, record.version, to_wake);
+        kept.entries.push_back(Entry { hashes, record: record.clone() });
+    }
+
+    /// Marks a feed of shards no more.
+    pub(crate) fn forget_waiter(&self, waiter: &Arc<ShardWaiter>) {
+        self.kept_mut().waiters.remove(waiter);
     }
 
     pub(crate) fn kept(&self) -> std::sync::RwLockReadGuard<'_, Kept> {
@@ -225,7 +284,7 @@ impl Channel {
     /// Drops a record, which is the oldest one.
     fn forget(&self, record: &Record) {
         let mut kept = self.kept_mut();
-        kept.records.pop_front();
+        kept.entries.pop_front();
         kept.floor = record.version;
     }
 }

@@ -17,6 +17,7 @@ mod parsed;
 mod pins;
 mod reads;
 mod record;
+mod shards;
 mod snapshot;
 mod state;
 mod statistics;
@@ -29,6 +30,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
+use windlass_model::selector::ShardSelector;
 use windlass_model::{Effect, FeatureGates, Types};
 
 use committer::Core;
@@ -161,6 +163,20 @@ impl Storage {
     /// Some of them are forgotten.
     pub fn feed(&self, group: &str, plural: &str, after: u64) -> Result<Feed, Compacted> {
         self.0.core.history.feed(group, plural, after)
+    }
+
+    /// The changes of some shards of a resource after a version, in order. Others do not wake the feed.
+    ///
+    /// # Errors
+    /// Some changes of the resource are forgotten.
+    pub fn feed_of_shards(
+        &self,
+        group: &str,
+        plural: &str,
+        after: u64,
+        shards: &ShardSelector,
+    ) -> Result<Feed, Compacted> {
+        self.0.core.history.feed_of_shards(group, plural, after, shards)
     }
 
     /// The changes of all resources after a version, in order.

@@ -8,15 +8,18 @@ use serde::Deserialize;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 use windlass_model::object;
+use windlass_model::selector::shard_hash;
 
 const TYPE_FIELDS: [&str; 2] = ["apiVersion", "kind"];
 
-/// The text of an object and the version of the write that made it. A clone shares the text.
+/// The text of an object, the version of the write that made it, and the hash of its uid. A clone shares the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredObject {
     text: Bytes,
     /// The version, and two marks in the lowest bits: a store has many of these.
     stamp: u64,
+    /// Here so that lists and watches of shards read only what they select.
+    uid_hash: u64,
 }
 
 /// It has owners.
@@ -32,17 +35,22 @@ impl StoredObject {
         let text =
             serde_json::to_vec(&TypeFirst(value)).expect("a JSON value has text: its keys are strings");
         // The text lives long, so it must not keep the room that it grew in.
-        StoredObject { text: Bytes::from(text.into_boxed_slice()), stamp: stamp(version, &Seen::of(value)) }
+        let (text, seen) = (Bytes::from(text.into_boxed_slice()), Seen::of(value));
+        StoredObject { text, stamp: seen.stamp(version), uid_hash: seen.uid_hash() }
     }
 
     /// Text that was stored before.
     pub(crate) fn from_text(text: Bytes, version: u64) -> Result<Self, serde_json::Error> {
-        let stamp = match serde_json::from_slice(&text) {
-            Ok(seen) => stamp(version, &seen),
+        let (stamp, uid_hash) = match serde_json::from_slice::<Seen<'_>>(&text) {
+            Ok(seen) => (seen.stamp(version), seen.uid_hash()),
             // Some field is of an unexpected type.
-            Err(_) => stamp(version, &Seen::of(&serde_json::from_slice(&text)?)),
+            Err(_) => {
+                let value = serde_json::from_slice(&text)?;
+                let seen = Seen::of(&value);
+                (seen.stamp(version), seen.uid_hash())
+            }
         };
-        Ok(StoredObject { text, stamp })
+        Ok(StoredObject { text, stamp, uid_hash })
     }
 
     /// The JSON text.
@@ -58,6 +66,11 @@ impl StoredObject {
     /// The object as a value; each call parses it again.
     pub fn parse(&self) -> Arc<Value> {
         Arc::new(serde_json::from_slice(&self.text).expect("only JSON is stored, and it is read when opened"))
+    }
+
+    /// The hash of its uid, by which shards are selected.
+    pub(crate) fn uid_hash(&self) -> u64 {
+        self.uid_hash
     }
 
     /// Whether it is being deleted.
@@ -83,12 +96,6 @@ impl StoredObject {
     }
 }
 
-fn stamp(version: u64, seen: &Seen<'_>) -> u64 {
-    let owned = if seen.metadata.owner_references.is_empty() { 0 } else { OWNED };
-    let deleting = if seen.metadata.deletion_timestamp.is_some() { DELETING } else { 0 };
-    version << MARK_BITS | owned | deleting
-}
-
 /// What the store itself looks at.
 #[derive(Deserialize)]
 struct Seen<'a> {
@@ -103,6 +110,8 @@ struct SeenMetadata<'a> {
     owner_references: Vec<SeenReference<'a>>,
     #[serde(borrow)]
     deletion_timestamp: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    uid: Option<Cow<'a, str>>,
 }
 
 #[derive(Deserialize)]
@@ -117,7 +126,18 @@ impl<'a> Seen<'a> {
         let references = object::owner_references(value).iter();
         let owner_references = references.map(|reference| SeenReference { uid: uid(reference) }).collect();
         let deletion_timestamp = object::is_deleting(value).then_some("".into());
-        Seen { metadata: SeenMetadata { owner_references, deletion_timestamp } }
+        let uid = Some(object::uid(value).into());
+        Seen { metadata: SeenMetadata { owner_references, deletion_timestamp, uid } }
+    }
+
+    fn stamp(&self, version: u64) -> u64 {
+        let owned = if self.metadata.owner_references.is_empty() { 0 } else { OWNED };
+        let deleting = if self.metadata.deletion_timestamp.is_some() { DELETING } else { 0 };
+        version << MARK_BITS | owned | deleting
+    }
+
+    fn uid_hash(&self) -> u64 {
+        shard_hash(self.metadata.uid.as_deref().unwrap_or_default())
     }
 }
 
@@ -158,6 +178,9 @@ mod tests {
             json!({ "metadata": { "deletionTimestamp": 5, "ownerReferences": [{ "uid": "a" }] } }),
             json!({ "metadata": { "deletionTimestamp": "x", "ownerReferences": null } }),
             json!({ "metadata": { "ownerReferences": [{ "uid": 7 }, { "uid": "a" }] } }),
+            json!({ "metadata": { "uid": "a\nb" } }),
+            json!({ "metadata": { "uid": 7 } }),
+            json!({ "metadata": { "uid": null } }),
             json!({ "metadata": 7 }),
             json!([]),
             json!({ "metadata": { "deletionTimestamp": "x", "ownerReferences": [{ "uid": "a" }] }, "x": [1, {}] }),
@@ -166,6 +189,7 @@ mod tests {
             let read = StoredObject::from_text(written.text().clone(), 5).unwrap();
             assert_eq!(read, written, "{value}");
             assert_eq!((read.version(), &*read.parse()), (5, &value));
+            assert_eq!(read.uid_hash(), shard_hash(object::uid(&value)));
             assert_eq!(read.is_deleting(), object::is_deleting(&value));
             let uids = object::owner_references(&value).iter();
             let uids: Vec<&str> = uids.map(|reference| reference["uid"].as_str().unwrap_or("")).collect();

@@ -25,7 +25,7 @@ pub struct Record {
 }
 
 /// What a record takes besides the texts: itself, and its entries in the history and in a channel.
-const OVERHEAD_BYTES: usize = size_of::<Record>() + 64;
+const OVERHEAD_BYTES: usize = size_of::<Record>() + 96;
 
 impl Record {
     pub(crate) fn new(

@@ -8,6 +8,7 @@ mod faults;
 mod killed;
 mod policies;
 mod random;
+mod shards;
 mod simulated_disk;
 
 use std::path::{Path, PathBuf};
