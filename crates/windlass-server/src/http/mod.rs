@@ -12,5 +12,7 @@ pub(crate) mod documents;
 pub(crate) mod guarded;
 pub(crate) mod health;
 pub(crate) mod stall;
+#[cfg(test)]
+mod tests;
 pub(crate) mod texts;
 pub(crate) mod watch;

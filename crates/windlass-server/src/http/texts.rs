@@ -130,7 +130,10 @@ impl ListSource for Texts<'_> {
 
     fn selected(&self, filter: &Filter, key: &Key, item: Item) -> Option<Item> {
         let Item::Stored(object) = item else { return Some(item) };
-        if !filter.is_unselective() && !filter.matches(key, &object.parse()) {
+        if !filter.selects_shard_of(key, object.uid_hash()) {
+            return None;
+        }
+        if filter.selects_by_content() && !filter.matches(key, &object.parse()) {
             return None;
         }
         Some(if self.without_type {

@@ -127,7 +127,11 @@ impl Beginning {
         } else {
             (Initial::Events(VecDeque::new()), if wanted == 0 { current } else { wanted })
         };
-        let feed = watch.storage.feed(&filter.group, &filter.plural, after);
+        let (storage, group, plural) = (&watch.storage, &filter.group, &filter.plural);
+        let feed = match &filter.shards {
+            Some(shards) => storage.feed_of_shards(group, plural, after, shards),
+            None => storage.feed(group, plural, after),
+        };
         Ok(Beginning { initial, feed, after })
     }
 }
@@ -172,9 +176,11 @@ async fn run(mut watch: WatchRequest, beginning: Beginning, mut encoder: Encoder
             },
             () = sleep_until(bookmark_at) => {
                 bookmark_at = Instant::now() + BOOKMARK_EVERY;
+                feed.advance();
                 encoder.bookmark(feed.position())
             }
             () = sleep_until(end) => {
+                feed.advance();
                 let last = encoder.bookmark(feed.position());
                 client.takes(last).await;
                 return;
@@ -310,7 +316,8 @@ impl Encoder {
     }
 
     fn put_change(&mut self, lines: &mut BytesMut, record: &Record) -> bool {
-        if self.passes_text && self.filter.is_unselective() {
+        // The feed has selected the shards.
+        if self.passes_text && !self.filter.selects_by_content() {
             return self.put_text(lines, record);
         }
         let event = event_for(&record.to_change(), &self.filter);

@@ -1,0 +1,4 @@
+//! Tests of the API over a connection.
+
+mod client;
+mod shards;
