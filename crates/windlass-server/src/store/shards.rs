@@ -189,8 +189,10 @@ mod tests {
         let lower = waiter(ShardKey::Uid, (0, half));
         let upper = waiter(ShardKey::Uid, (half, TOP));
         let namespaces = waiter(ShardKey::Namespace, (0, half));
+        // Of the first slot, but not all of it.
+        let narrow = waiter(ShardKey::Uid, (10, 20));
         let mut waiters = ShardWaiters::default();
-        for waiter in [&lower, &upper, &namespaces] {
+        for waiter in [&lower, &upper, &namespaces, &narrow] {
             waiters.add(waiter);
         }
         let mark = |waiters: &ShardWaiters, uid, namespace, version| {
@@ -201,12 +203,13 @@ mod tests {
         assert_eq!(mark(&waiters, 1, u64::MAX, 5), 1);
         assert_eq!(mark(&waiters, 2, u64::MAX, 6), 0, "it is woken already");
         assert_eq!(mark(&waiters, u64::MAX, 3, 7), 2);
-        let unseen = [&lower, &upper, &namespaces].map(|waiter| waiter.take_unseen());
-        assert_eq!(unseen, [Some(5), Some(7), Some(7)]);
+        let unseen = [&lower, &upper, &namespaces, &narrow].map(|waiter| waiter.take_unseen());
+        assert_eq!(unseen, [Some(5), Some(7), Some(7), None]);
         assert_eq!((lower.take_unseen(), lower.has_unseen()), (None, false));
         waiters.remove(&lower);
         assert_eq!(mark(&waiters, 1, u64::MAX, 8), 0);
         waiters.remove(&upper);
+        waiters.remove(&narrow);
         assert!(waiters.by_uid.slots.is_empty());
     }
 }
