@@ -4,7 +4,7 @@ use conformance::kubernetes::Kubernetes;
 
 use crate::rules::{deletion, outcomes, outputs, reporting, triggers, writers};
 use crate::support::client_of;
-use crate::{contests, declared, scenarios};
+use crate::{contests, declared, scenarios, sharding};
 
 /// Performs scenarios on a server of their own.
 async fn perform(all: impl AsyncFn(&kube::Client)) {
@@ -21,6 +21,7 @@ async fn all_scenarios() {
         scenarios::all(client).await;
         contests::all(client).await;
         declared::all(client).await;
+        sharding::all(client).await;
     })
     .await;
 }
