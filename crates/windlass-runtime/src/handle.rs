@@ -56,6 +56,12 @@ impl Handle {
         workers.map(|workers| workers.send_replace(count)).is_some()
     }
 
+    /// Number of active reconciles of a controller; `None` if there is no such controller.
+    pub fn active(&self, controller: &str) -> Option<usize> {
+        let is_known = self.shared.workers.contains_key(controller);
+        is_known.then(|| self.shared.metrics.controller(controller).active())
+    }
+
     /// Asks for a reconcile of a parent, because of something outside the cluster; `what` is shown as its cause. A
     /// parent that does not exist is made, if the machine says how. Returns whether there is such a controller.
     ///

@@ -84,6 +84,11 @@ impl Api {
         self
     }
 
+    /// The namespace of the kubeconfig's context or, in a pod, of the pod.
+    pub fn default_namespace(&self) -> &str {
+        self.client.default_namespace()
+    }
+
     /// Counts every request, with the host that they go to.
     #[must_use]
     pub(crate) fn counted(mut self, metrics: Metrics, host: &str) -> Self {

@@ -62,6 +62,12 @@ impl ControllerMetrics {
         self.families.workers.get_or_create(&self.label()).set(workers);
     }
 
+    /// How many reconciles are active.
+    pub fn active(&self) -> usize {
+        let active = self.families.active_workers.get_or_create(&self.label()).get();
+        usize::try_from(active).unwrap_or_default()
+    }
+
     /// Counts what made a reconcile due, how long it was so, and that it is active until the guard is dropped.
     pub fn started(&self, work: &Work) -> Running {
         let queued = self.families.queue_seconds.get_or_create_owned(&QueueLabels::of(&self.name));
