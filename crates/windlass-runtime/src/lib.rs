@@ -13,6 +13,7 @@ mod handle;
 mod hashed_fraction;
 mod informer;
 mod manager;
+pub mod managers;
 pub mod manifests;
 pub mod operations;
 mod ownership;

@@ -1,5 +1,6 @@
 //! The manager: runs controllers until it is stopped.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use serde::de::DeserializeOwned;
 use windlass::{Controller, Kind, Machine, ObjectRef, Service};
 
 use crate::driver::ContestSettings;
+use crate::managers::ManagerConfig;
 use crate::operations::leader::LeaderSettings;
 use crate::operations::metrics::Metrics;
 use crate::ownership::{Everything, Ownership};
@@ -53,6 +55,8 @@ pub struct Manager {
     pub(crate) client: Option<kube::Client>,
     pub(crate) namespaces: Vec<String>,
     pub(crate) workers: usize,
+    pub(crate) workers_of: BTreeMap<String, usize>,
+    pub(crate) managed: Option<ManagerConfig>,
     pub(crate) time_limit: Duration,
     pub(crate) grace: Duration,
     pub(crate) queue: QueueSettings,
@@ -92,6 +96,8 @@ impl Manager {
             client: None,
             namespaces: Vec::new(),
             workers: DEFAULT_WORKERS,
+            workers_of: BTreeMap::new(),
+            managed: None,
             time_limit: DEFAULT_TIME_LIMIT,
             grace: DEFAULT_GRACE,
             queue: QueueSettings::default(),
@@ -160,6 +166,30 @@ impl Manager {
     /// Maximum number of concurrent reconciles of each controller. Default: 32 ([`DEFAULT_WORKERS`]).
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = workers;
+        self
+    }
+
+    /// Maximum number of concurrent reconciles of one controller. With 0 it is paused. Default: that of
+    /// [`Manager::workers`]. While it runs, [`Handle::set_workers`](crate::Handle::set_workers) changes it.
+    pub fn workers_of(mut self, controller: &str, workers: usize) -> Self {
+        self.workers_of.insert(controller.to_owned(), workers);
+        self
+    }
+
+    /// Takes which controllers run, and with how many workers, from the cluster. Other worker counts have no effect then.
+    ///
+    /// ```
+    /// use windlass_runtime::Manager;
+    /// use windlass_runtime::managers::{ConfigMapRef, ManagerConfig, ManagerIdentity};
+    ///
+    /// let one_of_many = ManagerConfig::Api(ManagerIdentity::from_environment().of_type("pods"));
+    /// let manager = Manager::new().managed(one_of_many);
+    ///
+    /// let fixed = ManagerConfig::ConfigMap(ConfigMapRef::new().in_namespace("operators"));
+    /// let manager = Manager::new().managed(fixed);
+    /// ```
+    pub fn managed(mut self, config: ManagerConfig) -> Self {
+        self.managed = Some(config);
         self
     }
 

@@ -20,6 +20,7 @@ use crate::enqueuer::Enqueuer;
 use crate::handle::{Handle, Shared};
 use crate::informer::{Informers, Selection, follow};
 use crate::manager::{Manager, Source};
+use crate::managers::{self, Followed, Watched};
 use crate::operations::endpoints::Endpoints;
 use crate::operations::events::EventRecorder;
 use crate::operations::leader::{Leadership, Leading};
@@ -38,6 +39,8 @@ pub struct Running {
     endpoints: Option<Endpoints>,
     event_recorder: Option<EventRecorder>,
     leadership: Option<Leadership>,
+    /// The manager object that this process is, if it is one.
+    followed: Option<Followed>,
     grace: Duration,
     working: JoinSet<()>,
     sharding: Sharding,
@@ -88,6 +91,10 @@ impl Running {
         if let Some(leadership) = self.leadership {
             leadership.shutdown().await;
         }
+        // While reconciles were active, others had to see this manager as alive.
+        if let Some(followed) = self.followed {
+            followed.shutdown().await;
+        }
         self.beside.shutdown().await;
         if let Some(event_recorder) = self.event_recorder {
             event_recorder.shutdown().await;
@@ -102,6 +109,8 @@ impl Running {
 pub(crate) async fn start(mut manager: Manager) -> Result<Running, StartError> {
     check_names(&manager.controllers)?;
     let api = api(manager.client.clone(), &manager.metrics).await?;
+    let informers = Arc::new(Informers::new(api.clone()));
+    let watched = configure(&mut manager, &informers).await?;
     let (mut beside, degraded) = (JoinSet::new(), Degraded::default());
     if manager.preflight {
         let lease_namespace = manager.leader.as_ref().map(|leader| leader.namespace.clone());
@@ -114,10 +123,9 @@ pub(crate) async fn start(mut manager: Manager) -> Result<Running, StartError> {
         None => None,
         Some(settings) => Some(Leadership::start(Arc::new(api.clone()), settings, manager.metrics.clone())?),
     };
-    let fleet = fleet(&mut manager, &api)?;
+    let fleet = fleet(&mut manager, informers.api())?;
     let (sharding_stop, sharding_stopping) = watch::channel(false);
     let mut sharding = Sharding { protocols: JoinSet::new(), stop: sharding_stop, limit: manager.grace };
-    let informers = Arc::new(Informers::new(api));
     let (stop, stopping) = watch::channel(false);
     let leading = leadership.as_ref().map(Leadership::leading);
     let common = Common {
@@ -138,6 +146,7 @@ pub(crate) async fn start(mut manager: Manager) -> Result<Running, StartError> {
         })
         .collect();
     let (pools, workers) = worker_pools(&manager, &recorders, common)?;
+    let manager_events = event_recorder.as_ref().map(|recorder| recorder.controller("controller-manager"));
     let Manager { metrics, endpoints, grace, sources, .. } = manager;
     let enqueuers: Enqueuers = pools.iter().map(WorkerPool::named_enqueuer).collect();
     listen_to_sources(sources, &enqueuers, &mut beside)?;
@@ -160,7 +169,21 @@ pub(crate) async fn start(mut manager: Manager) -> Result<Running, StartError> {
     }
     let mut working = JoinSet::new();
     pools.into_iter().for_each(|pool| drop(working.spawn(pool.work())));
-    Ok(Running { handle, endpoints, event_recorder, leadership, grace, working, sharding, beside })
+    let followed = watched.map(|watched| watched.follow(handle.clone(), manager_events));
+    Ok(Running { handle, endpoints, event_recorder, leadership, followed, grace, working, sharding, beside })
+}
+
+/// Asks the cluster which controllers run, and with how many workers, if that is configured there.
+async fn configure(manager: &mut Manager, informers: &Informers) -> Result<Option<Watched>, StartError> {
+    let Some(config) = manager.managed.take() else { return Ok(None) };
+    let program: Vec<String> = manager.controllers.iter().map(|one| one.name().to_owned()).collect();
+    let prepared = managers::prepare(&config, informers.api(), program.clone()).await?;
+    let starts = |name: &str| prepared.workers.contains_key(name);
+    manager.controllers.retain(|controller| starts(controller.name()));
+    // What triggers a controller that does not start is no mistake.
+    manager.sources.retain(|source| starts(&source.controller) || !program.contains(&source.controller));
+    manager.workers_of = prepared.workers;
+    Ok(prepared.joined.map(|joined| joined.watch(informers)))
 }
 
 /// Sharding, if the controllers are sharded.
@@ -239,7 +262,8 @@ fn worker_pools(
     open_informers(manager, informers, fleet.is_some())?;
     for controller in manager.controllers.iter().cloned() {
         let metrics = manager.metrics.controller(controller.name());
-        let (sender, receiver) = watch::channel(manager.workers);
+        let count = manager.workers_of.get(controller.name()).copied().unwrap_or(manager.workers);
+        let (sender, receiver) = watch::channel(count);
         workers.insert(controller.name().to_owned(), sender);
         let events = event_recorder.map(|event_recorder| event_recorder.controller(controller.name()));
         let recorder = recorders.get(controller.name()).map(Arc::clone).expect("every controller has one");

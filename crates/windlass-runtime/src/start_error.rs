@@ -1,5 +1,6 @@
 //! Why a manager cannot start.
 
+use crate::managers::ManagerError;
 use crate::operations::endpoints::ListenError;
 use crate::operations::leader::SettingsError;
 use crate::sharding::ShardSettingsError;
@@ -51,6 +52,9 @@ pub enum StartError {
     /// The settings of sharding cannot work.
     #[error(transparent)]
     Sharding(#[from] ShardSettingsError),
+    /// The configuration of the manager cannot be used.
+    #[error(transparent)]
+    Managed(#[from] ManagerError),
     /// Signals cannot be caught.
     #[error("signals cannot be caught: the process could not be stopped in good order")]
     Signals(#[source] std::io::Error),

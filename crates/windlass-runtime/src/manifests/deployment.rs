@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Installation;
+use crate::managers::ManagerConfig;
 
 /// The user `nonroot` of the usual small base images.
 const USER: u32 = 65532;
@@ -61,6 +62,11 @@ fn container(installation: &Installation) -> Value {
             "readOnlyRootFilesystem": true,
         },
     });
+    // The id of a manager is the name of its pod, unless its arguments say another.
+    if let Some(ManagerConfig::Api(_)) = installation.manager_config {
+        let name = json!({ "fieldRef": { "fieldPath": "metadata.name" } });
+        container["env"] = json!([{ "name": "POD_NAME", "valueFrom": name }]);
+    }
     if !installation.arguments.is_empty() {
         container["args"] = json!(installation.arguments);
     }

@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 use windlass::Controller;
 use windlass::permissions::Scope;
 
+use crate::managers::ManagerConfig;
+
 /// Where `/metrics`, `/healthz` and `/readyz` are served in the pod, if nothing else is said.
 pub const ENDPOINTS_PORT: u16 = 8080;
 
@@ -34,6 +36,8 @@ pub struct Installation {
     pub leader_election: bool,
     /// The namespaces whose objects are looked after; none for all.
     pub watched_namespaces: Vec<String>,
+    /// Where the process finds out which controllers run, if its arguments say so: it then needs further rights.
+    pub manager_config: Option<ManagerConfig>,
     /// The custom resource definitions, as `serde_json::to_value(Kind::crd())` gives them.
     pub definitions: Vec<Value>,
     /// The controllers.
@@ -52,6 +56,7 @@ impl Installation {
             replicas: 1,
             leader_election: false,
             watched_namespaces: Vec::new(),
+            manager_config: None,
             definitions: Vec::new(),
             controllers,
         }

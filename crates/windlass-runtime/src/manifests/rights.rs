@@ -10,7 +10,12 @@ const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// A role and its binding for the whole cluster and for each namespace, as far as they are needed.
 pub(super) fn objects(installation: &Installation) -> Vec<Value> {
-    let needed = permissions(&installation.controllers, &installation.scope());
+    let mut needed = permissions(&installation.controllers, &installation.scope());
+    let config = installation.manager_config.as_ref();
+    needed.extend(config.into_iter().flat_map(|config| config.permissions(&installation.namespace)));
+    // The Lease of a manager may be in the namespace of that of the leader.
+    needed.sort();
+    needed.dedup();
     let pairs = roles(&needed).into_iter().map(|(namespace, rules)| match namespace {
         None => pair(installation, "ClusterRole", None, &rules),
         Some(namespace) => pair(installation, "Role", Some(&namespace), &rules),

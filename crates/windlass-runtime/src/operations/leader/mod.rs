@@ -119,9 +119,30 @@ impl Leadership {
         metrics: Metrics,
     ) -> Result<Self, SettingsError> {
         settings.check()?;
+        metrics.set_leading(&settings.name, false);
+        Leadership::begin(api, settings, Some(metrics))
+    }
+
+    /// Takes part in the election for a lease whose holder is no leader, but only whoever has its name: who wins is
+    /// neither logged nor counted.
+    ///
+    /// # Errors
+    /// When the settings cannot work.
+    pub(crate) fn unannounced(
+        api: Arc<dyn Perform>,
+        settings: LeaderSettings,
+    ) -> Result<Self, SettingsError> {
+        Leadership::begin(api, settings, None)
+    }
+
+    fn begin(
+        api: Arc<dyn Perform>,
+        settings: LeaderSettings,
+        metrics: Option<Metrics>,
+    ) -> Result<Self, SettingsError> {
+        settings.check()?;
         let (sender, state) = watch::channel(State::default());
         let (ending, ended) = watch::channel(false);
-        metrics.set_leading(&settings.name, false);
         let candidate = Candidate { api, settings, metrics, state: sender };
         let task = tokio::spawn(candidate.run(ended));
         Ok(Leadership { state, ending, task })
@@ -144,7 +165,8 @@ impl Leadership {
 struct Candidate {
     api: Arc<dyn Perform>,
     settings: LeaderSettings,
-    metrics: Metrics,
+    /// Where it is counted, and logged as well, who leads.
+    metrics: Option<Metrics>,
     state: watch::Sender<State>,
 }
 
@@ -209,11 +231,11 @@ impl Candidate {
             holder: election.holder().unwrap_or_default().to_owned(),
         };
         let led = self.state.borrow().leads_until.is_some();
-        if led != leads {
+        if let Some(metrics) = self.metrics.as_ref().filter(|_| led != leads) {
             let (lease, identity) = (&self.settings.name, &self.settings.identity);
             let message = if leads { "became leader" } else { "stopped leading" };
             tracing::info!(lease, identity, holder = state.holder, "{message}");
-            self.metrics.set_leading(lease, leads);
+            metrics.set_leading(lease, leads);
         }
         self.state.send_if_modified(|known| {
             let changed = *known != state;
