@@ -9,6 +9,7 @@ mod kubernetes;
 mod leaders;
 mod load;
 mod machines;
+mod managers;
 mod operations;
 mod plans;
 mod recordings;
