@@ -40,6 +40,7 @@ mod plan;
 mod protocol;
 mod replay;
 mod run;
+mod shard_arguments;
 
 pub use address::address;
 pub use app::{App, main};

@@ -16,6 +16,7 @@ use crate::app_controller::{named, namespaces};
 use crate::arguments::ManagerArguments;
 use crate::kubeconfig::config;
 use crate::logs;
+use crate::shard_arguments::ShardArguments;
 
 /// Run controllers on the cluster of the current kubeconfig or, in a pod, of its account.
 ///
@@ -53,6 +54,8 @@ pub(crate) struct RunArguments<A: ManagerArguments> {
     recordings: Option<PathBuf>,
     #[command(flatten)]
     manager: A,
+    #[command(flatten)]
+    sharding: ShardArguments,
     /// Log as lines of JSON.
     #[arg(long)]
     json_logs: bool,
@@ -123,6 +126,9 @@ fn manager<A: ManagerArguments>(arguments: &RunArguments<A>, app: &mut App<A>) -
     if let Some(Lease { namespace, name }) = arguments.lease.clone() {
         let settings = LeaderSettings { namespace, name, identity: identity(), timing: Timing::default() };
         manager = manager.leader_election(settings);
+    }
+    if let Some(settings) = arguments.sharding.settings()? {
+        manager = manager.sharded(settings);
     }
     arguments.manager.configure(manager)
 }

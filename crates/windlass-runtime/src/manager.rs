@@ -275,7 +275,7 @@ impl Manager {
     /// # use windlass_runtime::Manager;
     /// # use windlass_runtime::sharding::ShardSettings;
     /// # fn example(manager: Manager, pod: &str) -> Manager {
-    /// manager.sharded(ShardSettings::new(pod, "windlass-system"))
+    /// manager.sharded(ShardSettings::new(pod))
     /// # }
     /// ```
     pub fn sharded(mut self, settings: ShardSettings) -> Self {

@@ -196,9 +196,21 @@ fn ring_status() -> Value {
             "clean": { "type": "boolean" },
         },
     });
+    let condition = json!({
+        "type": "object",
+        "required": ["type", "status"],
+        "properties": {
+            "type": { "type": "string" }, "status": { "type": "string" }, "reason": { "type": "string" },
+            "message": { "type": "string" }, "lastTransitionTime": { "type": "string", "format": "date-time" },
+        },
+    });
     json!({
         "type": "object",
         "properties": {
+            "conditions": {
+                "type": "array", "items": condition,
+                "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"],
+            },
             "locked": { "type": "boolean" },
             "lockHolder": { "type": "string" },
             "instances": {

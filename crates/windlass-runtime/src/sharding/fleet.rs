@@ -35,8 +35,9 @@ impl Fleet {
     /// When the settings cannot work.
     pub(crate) fn new(settings: ShardSettings, api: &Api) -> Result<Self, ShardSettingsError> {
         settings.check()?;
+        let namespace = settings.namespace.as_deref().unwrap_or(api.default_namespace());
         let of_cluster =
-            || Arc::new(KubernetesRegistry::new(api.clone(), &settings.namespace, settings.timing)) as Arc<_>;
+            || Arc::new(KubernetesRegistry::new(api.clone(), namespace, settings.timing)) as Arc<_>;
         let registries = settings.registries.clone().unwrap_or_else(of_cluster);
         let count = SlotCount::new(settings.slots)?;
         Ok(Fleet { settings, count, registries, clock: Clock::since_boot() })

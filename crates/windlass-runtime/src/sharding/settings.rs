@@ -13,14 +13,14 @@ use super::registry::Registries;
 /// use windlass_runtime::sharding::ShardSettings;
 ///
 /// // The name of the pod of a StatefulSet: a process that restarts under it keeps its slots.
-/// let settings = ShardSettings::new("web-app-0", "windlass-system").lease_seconds(6);
+/// let settings = ShardSettings::new("web-app-0").lease_seconds(6);
 /// assert!(settings.check().is_ok());
-/// assert!(ShardSettings::new("Web App", "windlass-system").check().is_err());
+/// assert!(ShardSettings::new("Web App").check().is_err());
 /// ```
 #[derive(Clone)]
 pub struct ShardSettings {
     pub(crate) instance: String,
-    pub(crate) namespace: String,
+    pub(crate) namespace: Option<String>,
     pub(crate) slots: u64,
     pub(crate) key: KeyField,
     pub(crate) timing: Timing,
@@ -53,18 +53,24 @@ pub enum ShardSettingsError {
 }
 
 impl ShardSettings {
-    /// The instance of this name, with its leases in this namespace. **No other process may have the name** while this one
-    /// runs. Pods of a StatefulSet have such names.
-    pub fn new(instance: &str, namespace: &str) -> Self {
+    /// The instance of this name. **No other process may have the name** while this one runs. Pods of a StatefulSet have
+    /// such names.
+    pub fn new(instance: &str) -> Self {
         ShardSettings {
             instance: instance.to_owned(),
-            namespace: namespace.to_owned(),
+            namespace: None,
             slots: SlotCount::DEFAULT.get() as u64,
             key: KeyField::default(),
             timing: Timing::default(),
             leave: false,
             registries: None,
         }
+    }
+
+    /// The namespace of the leases. Default: that of the kubeconfig's context or, in a pod, of the pod.
+    #[must_use]
+    pub fn in_namespace(self, namespace: &str) -> Self {
+        ShardSettings { namespace: Some(namespace.to_owned()), ..self }
     }
 
     /// Number of slots of new rings; an existing ring must have the same. Default: 4096.

@@ -34,7 +34,7 @@ async fn member_with(
 ) -> Member {
     let tap = Tap::new();
     // Rings are cluster-scoped, and all scenarios share a cluster: each has a controller, and so a ring, of its own.
-    let settings = ShardSettings::new(name, &cluster.namespace).slots(64).timing(quick());
+    let settings = ShardSettings::new(name).in_namespace(&cluster.namespace).slots(64).timing(quick());
     let running = manager(cluster, &tap)
         .controller(TwoConfigMaps)
         .sharded(change(settings))

@@ -184,19 +184,7 @@ pub(crate) async fn client_of(kubeconfig: &Path) -> kube::Client {
 
 /// Installs the kind of rings, and removes those of other scenarios.
 pub(crate) async fn install_rings(cluster: &Cluster) {
-    let definition = json!({
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "controllerrings.windlass.dev"},
-        "spec": {
-            "group": "windlass.dev", "scope": "Cluster",
-            "names": {"kind": "ControllerRing", "plural": "controllerrings", "singular": "controllerring"},
-            "versions": [{
-                "name": "v1alpha1", "served": true, "storage": true, "subresources": {"status": {}},
-                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
-            }],
-        },
-    });
+    let definition = windlass_runtime::managers::ring_definition();
     let definitions: Api<CustomResourceDefinition> = Api::all(cluster.client.clone());
     let apply = PatchParams::apply("test").force();
     definitions
