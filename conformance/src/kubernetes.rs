@@ -11,6 +11,7 @@ use rcgen::KeyPair;
 
 use crate::access::Access;
 use crate::certificates::CertificateAuthority;
+use crate::etcd;
 use crate::process::{Folder, Program, free_port};
 use crate::target::http::HttpTarget;
 
@@ -96,7 +97,8 @@ impl Kubernetes {
         let folder = Folder::new("kubernetes")?;
         let ca_pem = write_credentials(folder.path())?;
         let (etcd_port, port) = (free_port()?, free_port()?);
-        let etcd = start_etcd(assets, folder.path(), etcd_port, durability)?;
+        let etcd_url = format!("http://127.0.0.1:{etcd_port}");
+        let etcd = etcd::start(&assets.join("etcd"), folder.path(), &etcd_url, durability, &[])?;
         let api_server = start_api_server(assets, folder.path(), etcd_port, port, gates)?;
         let access = Access { url: format!("https://127.0.0.1:{port}"), token: TOKEN.to_owned(), ca_pem };
         fs::write(folder.path().join("kubeconfig"), access.kubeconfig())?;
@@ -161,18 +163,6 @@ impl Kubernetes {
     pub fn process_ids(&self) -> (u32, u32) {
         (self.api_server.id(), self.etcd.id())
     }
-}
-
-fn start_etcd(assets: &Path, folder: &Path, port: u16, durability: Durability) -> Result<Program> {
-    let url = format!("http://127.0.0.1:{port}");
-    let mut command = Command::new(assets.join("etcd"));
-    command.arg("--data-dir").arg(folder.join("etcd"));
-    command.args(["--listen-client-urls", &url, "--advertise-client-urls", &url]);
-    command.args(["--listen-peer-urls", "http://127.0.0.1:0", "--log-level", "warn"]);
-    if durability == Durability::Fast {
-        command.arg("--unsafe-no-fsync");
-    }
-    Program::start("etcd", &mut command, folder.join("etcd.log"), Stdio::null())
 }
 
 /// As controller-runtime's envtest starts it, so that results can be compared with what others see.

@@ -3,11 +3,13 @@
 //!
 //! A [`script::Script`] is a list of steps; [`perform::perform`] runs it against a [`target::Session`]; what comes back
 //! is normalised ([`normalise`]) and compared with the answers that a real kube-apiserver gave
-//! ([`recording`]). [`kubernetes::Kubernetes`] starts such a server, for this and for other tests.
+//! ([`recording`]). [`kubernetes::Kubernetes`] starts such a server, for this and for other tests, and
+//! [`etcd::Etcd`] an etcd alone.
 
 pub mod access;
 pub mod certificates;
 pub mod difference;
+pub mod etcd;
 pub mod exchange;
 pub mod json_query;
 pub mod known;

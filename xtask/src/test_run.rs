@@ -25,8 +25,8 @@ struct Summary {
     filtered_out: u64,
 }
 
-/// Tests that need the real kubectl or kube-apiserver, by a part of their names.
-const NEED_KUBERNETES: &[&str] = &["kubectl::"];
+/// Tests that need the real kubectl, kube-apiserver or etcd, by a part of their names.
+const NEED_KUBERNETES: &[&str] = &["kubectl::", "real_etcd::"];
 /// Tests that need Helm.
 const NEED_HELM: &[&str] = &["helm::"];
 /// Tests that need Python clients.
