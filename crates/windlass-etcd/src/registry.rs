@@ -1,0 +1,207 @@
+//! The registry of one controller type: what an instance asks, performed in etcd.
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use futures::stream::BoxStream;
+use windlass_shard::{
+    Answer, InstanceId, Lease, Request, Ring, RingSpec, RingStatus, SlotCount, Version, Versioned,
+};
+
+use crate::client::{Client, Repeat};
+use crate::error::EtcdError;
+use crate::follow;
+use crate::keys::Keys;
+use crate::presence::{Lister, Presence};
+use crate::problems::{Operation, Problems};
+use crate::record::{StoredLease, StoredRing, written};
+use crate::transaction::{self, OPERATIONS_MAX, version_of};
+use crate::wire::TxnRequest;
+
+/// The ring and the leases of one controller type, in etcd. Clones are the same registry.
+#[derive(Clone, Debug)]
+pub struct EtcdRegistry {
+    register: Arc<Register>,
+    presence: Arc<Presence>,
+    listed_seconds: u32,
+}
+
+/// Where the registers of one controller type are, and what is wrong with them.
+#[derive(Debug)]
+pub(crate) struct Register {
+    pub(crate) client: Arc<Client>,
+    pub(crate) keys: Keys,
+    pub(crate) ring_key: String,
+    pub(crate) problems: Arc<Problems>,
+    spec: RingSpec,
+    count: SlotCount,
+}
+
+impl EtcdRegistry {
+    pub(crate) fn new(
+        client: Arc<Client>,
+        keys: Keys,
+        spec: RingSpec,
+        count: SlotCount,
+        listed_seconds: u32,
+    ) -> Self {
+        let ring_key = keys.ring(&spec.controller_type);
+        let problems = Arc::new(Problems::new(&spec.controller_type));
+        let register = Arc::new(Register { client, keys, ring_key, problems, spec, count });
+        EtcdRegistry { register, presence: Arc::new(Presence::new()), listed_seconds }
+    }
+
+    /// Performs a request of an instance. It never fails: what goes wrong is [`Answer::Unknown`], within the deadline of
+    /// the connection, and [`EtcdRegistry::last_error`] says what it is.
+    pub fn perform<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Answer> {
+        async move {
+            let (operation, answer) = self.ask(request).await;
+            let problems = &self.register.problems;
+            match answer {
+                Ok(answer) => {
+                    problems.clear(operation);
+                    answer
+                }
+                Err(error) => {
+                    problems.note(operation, &error);
+                    Answer::Unknown
+                }
+            }
+        }
+        .boxed()
+    }
+
+    async fn ask(&self, request: &Request) -> (Operation, Result<Answer, EtcdError>) {
+        let register = &*self.register;
+        match request {
+            Request::ReadRing => (Operation::ReadRing, register.read_ring().await.map(Answer::Ring)),
+            Request::ReadLeases(ids) => {
+                (Operation::ReadLeases, register.read_leases(ids).await.map(Answer::Leases))
+            }
+            Request::SwapRing { expected, ring } => {
+                (Operation::SwapRing, register.swap_ring(*expected, ring).await)
+            }
+            Request::SwapLease { id, expected, lease } => {
+                (Operation::SwapLease, self.swap_lease(id, *expected, *lease).await)
+            }
+        }
+    }
+
+    async fn swap_lease(
+        &self,
+        id: &InstanceId,
+        expected: Option<Version>,
+        lease: Lease,
+    ) -> Result<Answer, EtcdError> {
+        let answer = self.register.swap_lease(id, expected, lease).await?;
+        match answer {
+            Answer::Swapped(_) if lease.alive => self.presence.renewed(id, lease, || self.lister()),
+            Answer::Swapped(_) => self.presence.ended(id),
+            _ => {}
+        }
+        Ok(answer)
+    }
+
+    fn lister(&self) -> Lister {
+        let Register { client, keys, problems, spec, .. } = &*self.register;
+        Lister {
+            client: client.clone(),
+            keys: keys.clone(),
+            controller_type: spec.controller_type.clone(),
+            problems: problems.clone(),
+            seconds: self.listed_seconds,
+        }
+    }
+
+    /// The ring as it is, and then after each change, in the order of versions. The stream never ends: after a failure it
+    /// goes on where it was, or with the newest ring if etcd no longer knows what was in between. A deletion is not
+    /// reported; [`Request::ReadRing`] shows it.
+    pub fn watch_ring(&self) -> BoxStream<'static, Versioned<Arc<Ring>>> {
+        follow::rings(self.register.clone())
+    }
+
+    /// What is wrong now, and what to do about it; none if all is well.
+    pub fn last_error(&self) -> Option<String> {
+        self.register.problems.last_error()
+    }
+
+    /// What this registry is, for messages: `etcd at HOST:PORT`.
+    pub fn name(&self) -> String {
+        format!("etcd at {}", self.register.client.endpoints.addresses())
+    }
+}
+
+impl Register {
+    /// The ring in a value.
+    pub(crate) fn ring(&self, value: &[u8]) -> Result<Arc<Ring>, EtcdError> {
+        let stored = StoredRing::read(&self.ring_key, value)?;
+        stored.ring(&self.ring_key, &self.spec, self.count).map(Arc::new)
+    }
+
+    async fn read_ring(&self) -> Result<Option<Versioned<Arc<Ring>>>, EtcdError> {
+        let answer = self.client.get(&self.ring_key).await?;
+        let Some(stored) = answer.kvs.first() else { return Ok(None) };
+        Ok(Some(Versioned::new(version_of(stored.mod_revision), self.ring(&stored.value)?)))
+    }
+
+    async fn read_leases(
+        &self,
+        ids: &[InstanceId],
+    ) -> Result<Vec<(InstanceId, Option<Versioned<Lease>>)>, EtcdError> {
+        let mut leases = Vec::with_capacity(ids.len());
+        // Leases are registers of their own: not all of them have to be read at one revision.
+        for ids in ids.chunks(OPERATIONS_MAX) {
+            let keys: Vec<String> = ids.iter().map(|id| self.lease_key(id)).collect();
+            let request = transaction::read(keys.iter().cloned());
+            let answer = self.client.txn(request, Repeat::Freely).await?;
+            let found = transaction::found(answer, ids.len())?;
+            for ((id, key), stored) in ids.iter().zip(&keys).zip(found) {
+                let read = |value: &[u8]| StoredLease::read(key, value);
+                let lease = stored.map(|stored| {
+                    read(&stored.value).map(|lease| Versioned::new(version_of(stored.mod_revision), lease))
+                });
+                leases.push((id.clone(), lease.transpose()?));
+            }
+        }
+        Ok(leases)
+    }
+
+    async fn swap_ring(&self, expected: Option<Version>, ring: &Ring) -> Result<Answer, EtcdError> {
+        let status: RingStatus = ring.to_status();
+        let value = written(&StoredRing { spec: self.spec.clone(), status });
+        self.swap(transaction::swap(&self.ring_key, expected, value)).await
+    }
+
+    async fn swap_lease(
+        &self,
+        id: &InstanceId,
+        expected: Option<Version>,
+        lease: Lease,
+    ) -> Result<Answer, EtcdError> {
+        let value = written(&StoredLease::from(lease));
+        let mut request = transaction::swap(&self.lease_key(id), expected, value);
+        if !lease.alive {
+            let listed = self.keys.controller(&self.spec.controller_type, id);
+            request.success.push(transaction::delete(&listed));
+        }
+        self.swap(request).await
+    }
+
+    /// Performs a swap once. If its answer is lost, it is not known whether it was performed, and a second one would be
+    /// refused because of the first.
+    async fn swap(&self, request: TxnRequest) -> Result<Answer, EtcdError> {
+        let answer = self.client.txn(request, Repeat::Never).await?;
+        if !answer.succeeded {
+            return Ok(Answer::Conflict);
+        }
+        // What a transaction writes has its revision.
+        let revision = answer.header.map(|header| header.revision);
+        let nonsense = || EtcdError::Answer { problem: "a write without a revision".to_owned() };
+        revision.map(|revision| Answer::Swapped(version_of(revision))).ok_or_else(nonsense)
+    }
+
+    fn lease_key(&self, id: &InstanceId) -> String {
+        self.keys.lease(&self.spec.controller_type, id)
+    }
+}
