@@ -1,0 +1,101 @@
+//! Values that somebody has edited, and rings as a list.
+
+use conformance::etcd::Etcd;
+use futures::StreamExt;
+use windlass_shard::{Answer, KeyField, Request, SlotCount, Version};
+
+use crate::support::{
+    TYPE, connection, etcd, id, lease, options, registry, ring, ring_in, slots, soon, swap_lease, swap_ring,
+    written,
+};
+
+/// `/windlass/rings/virtualmachine` in base 64.
+const RING_KEY: &str = "L3dpbmRsYXNzL3JpbmdzL3ZpcnR1YWxtYWNoaW5l";
+/// `/windlass/leases/virtualmachine/a`.
+const LEASE_KEY: &str = "L3dpbmRsYXNzL2xlYXNlcy92aXJ0dWFsbWFjaGluZS9h";
+/// `{"spec":{"controllerType":"virtualmachine","slots":16},"status":{}}`.
+const EMPTY_RING: &str =
+    "eyJzcGVjIjp7ImNvbnRyb2xsZXJUeXBlIjoidmlydHVhbG1hY2hpbmUiLCJzbG90cyI6MTZ9LCJzdGF0dXMiOnt9fQ==";
+/// `nonsense`.
+const NONSENSE: &str = "bm9uc2Vuc2U=";
+
+fn edit(etcd: &Etcd, key: &str, value: &str) {
+    etcd.call("/v3/kv/put", &format!("{{\"key\": \"{key}\", \"value\": \"{value}\"}}"))
+        .expect("it is written");
+}
+
+#[tokio::test]
+async fn a_ring_that_cannot_be_read_is_not_a_missing_one() {
+    let etcd = etcd();
+    let registry = registry(&etcd);
+    for (value, expected) in [(NONSENSE, "expected"), (EMPTY_RING, "it has no instances and no slots")] {
+        edit(&etcd, RING_KEY, value);
+        assert_eq!(registry.perform(&Request::ReadRing).await, Answer::Unknown);
+        let error = registry.last_error().expect("an error");
+        assert!(error.contains("/windlass/rings/virtualmachine") && error.contains(expected), "{error}");
+        // And it is not replaced by a new one.
+        assert_eq!(registry.perform(&swap_ring(None, &ring(1))).await, Answer::Conflict);
+    }
+}
+
+#[tokio::test]
+async fn a_lease_that_cannot_be_read_is_not_a_missing_one() {
+    let etcd = etcd();
+    let registry = registry(&etcd);
+    edit(&etcd, LEASE_KEY, NONSENSE);
+    assert_eq!(registry.perform(&Request::ReadLeases(vec![id("b"), id("a")])).await, Answer::Unknown);
+    let error = registry.last_error().expect("an error");
+    assert!(error.contains("/windlass/leases/virtualmachine/a"), "{error}");
+}
+
+#[tokio::test]
+async fn the_watch_passes_over_what_cannot_be_read() {
+    let etcd = etcd();
+    let registry = registry(&etcd);
+    let first = written(registry.perform(&swap_ring(None, &ring(1))).await);
+    let mut rings = registry.watch_ring();
+    assert_eq!(soon(rings.next()).await.map(|ring| ring.version), Some(first));
+    edit(&etcd, RING_KEY, NONSENSE);
+    // The edit is the revision after the first ring.
+    let second = written(registry.perform(&swap_ring(Some(Version(first.0 + 1)), &ring(2))).await);
+    assert_eq!(soon(rings.next()).await.map(|ring| ring.version), Some(second));
+    assert_eq!(registry.last_error(), None);
+}
+
+#[tokio::test]
+async fn other_settings_are_refused() {
+    let etcd = etcd();
+    written(registry(&etcd).perform(&swap_ring(None, &ring(1))).await);
+    let connection = connection(&options(&[etcd.address()]));
+    let more = SlotCount::new(32).unwrap();
+    for (slots, key, expected) in
+        [(more, KeyField::Uid, "has 16 slots"), (slots(), KeyField::Namespace, "hashes the uid")]
+    {
+        let registry = connection.registry(TYPE, slots, key).unwrap();
+        assert_eq!(registry.perform(&Request::ReadRing).await, Answer::Unknown);
+        let error = registry.last_error().expect("an error");
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn rings_are_listed() {
+    let etcd = etcd();
+    let connection = connection(&options(&[etcd.address()]));
+    assert_eq!(connection.list().await, Ok(Vec::new()));
+    let other = connection.registry("baremetal", slots(), KeyField::Namespace).unwrap();
+    let version = written(other.perform(&swap_ring(None, &ring(3))).await);
+    // A lease is no ring.
+    written(other.perform(&swap_lease("a", None, lease(1, true))).await);
+    edit(&etcd, RING_KEY, NONSENSE);
+
+    let rings = connection.list().await.unwrap();
+    let [baremetal, edited] = &rings[..] else { panic!("{rings:?}") };
+    assert_eq!((baremetal.controller_type.as_str(), baremetal.version), ("baremetal", version));
+    let stored = baremetal.stored.as_ref().unwrap();
+    assert_eq!((stored.spec.slots, stored.spec.key), (16, KeyField::Namespace));
+    assert_eq!(stored.status, ring(3).to_status());
+    assert_eq!(edited.controller_type, TYPE);
+    assert!(edited.stored.is_err());
+    assert_eq!(ring_in(other.perform(&Request::ReadRing).await).map(|ring| ring.version), Some(version));
+}
