@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout_at};
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::endpoints::{Endpoints, Session, share_of};
-use crate::error::{EtcdError, Failure};
+use crate::error::{Blames, EtcdError, Failure};
 use crate::history::History;
 use crate::keys::end_of;
 use crate::options::EtcdOptions;
@@ -146,6 +146,11 @@ impl Client {
         let message = watch.messages.message().await;
         let message = message.and_then(|next| next.ok_or_else(|| Status::unavailable("the watch ended")));
         message.map_err(|status| self.failed(&watch.session, &status).error)
+    }
+
+    /// Makes the connection of a watch again before the next call, with another token.
+    pub(crate) fn reconnect(&self, watch: &Watch) {
+        self.endpoints.retire(&watch.session, Blames::Session);
     }
 
     async fn call<Message, Answer, Sent>(

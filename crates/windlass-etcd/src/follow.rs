@@ -78,15 +78,7 @@ impl Follow {
 
     fn take(&mut self, message: WatchResponse) -> Result<(), EtcdError> {
         if message.canceled {
-            self.watch = None;
-            if message.compact_revision > 0 {
-                // What happened since then is no longer known; only what came of it.
-                self.position = None;
-                return Ok(());
-            }
-            return Err(EtcdError::Answer {
-                problem: format!("the end of a watch: {}", message.cancel_reason),
-            });
+            return self.end(&message);
         }
         self.register.problems.clear(Operation::WatchRing);
         self.backoff = BACKOFF_MIN;
@@ -103,6 +95,20 @@ impl Follow {
             self.position = self.position.max(Some(last + 1));
         }
         Ok(())
+    }
+
+    /// etcd has ended the watch.
+    fn end(&mut self, message: &WatchResponse) -> Result<(), EtcdError> {
+        let watch = self.watch.take();
+        if message.compact_revision > 0 {
+            // What happened since then is no longer known; only what came of it.
+            self.position = None;
+            return Ok(());
+        }
+        // The reason may be a token that is no longer valid, which is no error of the call here.
+        watch.iter().for_each(|watch| self.register.client.reconnect(watch));
+        let problem = format!("the end of a watch: {}", message.cancel_reason);
+        Err(EtcdError::Answer { problem })
     }
 
     /// A ring that cannot be used is reported, and passed over: the next one may be right again.

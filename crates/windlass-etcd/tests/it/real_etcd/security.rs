@@ -1,10 +1,13 @@
 //! TLS, and users with passwords.
 
 use conformance::etcd::Etcd;
+use futures::StreamExt;
 use windlass_etcd::{EtcdIdentity, EtcdOptions, EtcdTls, EtcdUser};
 use windlass_shard::{Answer, Request};
 
-use crate::support::{connection, etcd, lease, options, registry_of, ring_in, swap_lease, written};
+use crate::support::{
+    connection, etcd, lease, options, registry_of, ring, ring_in, soon, swap_lease, swap_ring, written,
+};
 
 #[tokio::test]
 async fn tls_with_a_certificate_of_the_client() {
@@ -54,23 +57,40 @@ fn as_user(etcd: &Etcd, name: &str, password: &str) -> EtcdOptions {
     options
 }
 
+/// Makes all tokens of the user invalid.
+fn end_tokens(etcd: &Etcd) {
+    let user = r#"{"name": "root", "password": "hush"}"#;
+    let token = etcd.call("/v3/auth/authenticate", user).expect("a token");
+    let token = token["token"].as_str().expect("a token").to_owned();
+    etcd.call_as(&token, "/v3/auth/user/changepw", user).expect("the password is set");
+}
+
 #[tokio::test]
 async fn a_user_is_authenticated_again_when_the_token_is_gone() {
     let mut etcd = with_users();
     let registry = registry_of(&connection(&as_user(&etcd, "root", "hush")));
     let first = written(registry.perform(&swap_lease("a", None, lease(1, true))).await);
-    // A new user makes the tokens that were given before too old.
-    let other = registry_of(&connection(&as_user(&etcd, "root", "hush")));
-    assert_eq!(ring_in(other.perform(&Request::ReadRing).await), None);
-    let token = etcd.call("/v3/auth/authenticate", r#"{"name": "root", "password": "hush"}"#).unwrap();
-    etcd.call_as(token["token"].as_str().unwrap(), "/v3/auth/user/add", r#"{"name": "x", "password": "y"}"#)
-        .unwrap();
+    end_tokens(&etcd);
     let second = written(registry.perform(&swap_lease("a", Some(first), lease(1, true))).await);
-    // Tokens do not survive a restart.
+    // Tokens do not survive a restart either.
     etcd.kill().unwrap();
     etcd.restart().unwrap();
     assert_eq!(ring_in(registry.perform(&Request::ReadRing).await), None);
     written(registry.perform(&swap_lease("a", Some(second), lease(1, true))).await);
+}
+
+#[tokio::test]
+async fn a_watch_is_authenticated_again_when_the_token_is_gone() {
+    let etcd = with_users();
+    let user = as_user(&etcd, "root", "hush");
+    let (writer, reader) = (registry_of(&connection(&user)), registry_of(&connection(&user)));
+    let first = written(writer.perform(&swap_ring(None, &ring(1))).await);
+    let mut rings = reader.watch_ring();
+    assert_eq!(soon(rings.next()).await.map(|ring| ring.version), Some(first));
+    // The watch is not open yet: it is opened with a token that is gone.
+    end_tokens(&etcd);
+    let second = written(writer.perform(&swap_ring(Some(first), &ring(2))).await);
+    assert_eq!(soon(rings.next()).await.map(|ring| ring.version), Some(second));
 }
 
 #[tokio::test]
