@@ -26,8 +26,11 @@ mod app_check;
 mod app_controller;
 mod arguments;
 mod check;
+mod columns;
 mod command;
 mod completions;
+#[cfg(feature = "etcd")]
+mod etcd_registry;
 mod examples;
 mod exit;
 mod given_arguments;
@@ -39,6 +42,7 @@ pub mod output;
 mod plan;
 mod protocol;
 mod replay;
+mod ring;
 mod run;
 mod shard_arguments;
 

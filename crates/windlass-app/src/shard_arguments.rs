@@ -5,6 +5,9 @@ use clap::Args;
 use windlass_runtime::managers::ManagerIdentity;
 use windlass_runtime::sharding::ShardSettings;
 
+#[cfg(feature = "etcd")]
+use crate::etcd_registry::EtcdArguments;
+
 /// How instances share the objects of controllers.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Sharding")]
@@ -17,6 +20,13 @@ pub(crate) struct ShardArguments {
     /// Default: $POD_NAME or, without it, $HOSTNAME with a random suffix.
     #[arg(long, value_name = "ID", requires = "shard")]
     instance: Option<String>,
+    /// Where instances find each other: `api`, the Kubernetes API, or `etcd://HOST:PORT[,HOST:PORT][/PREFIX]`.
+    #[cfg(feature = "etcd")]
+    #[arg(long, value_name = "api|etcd://HOST:PORT", requires = "shard", default_value = "api")]
+    registry: String,
+    #[cfg(feature = "etcd")]
+    #[command(flatten)]
+    etcd: EtcdArguments,
     /// After how many seconds without a sign of life others take the slots of an instance.
     #[arg(
         long, value_name = "SECONDS", requires = "shard", default_value_t = 15,
@@ -54,7 +64,22 @@ impl ShardArguments {
             None => settings,
         };
         settings.check().context("the controllers cannot be sharded")?;
-        Ok(Some(settings))
+        Ok(Some(self.in_registry(settings)?))
+    }
+
+    #[cfg(feature = "etcd")]
+    fn in_registry(&self, settings: ShardSettings) -> anyhow::Result<ShardSettings> {
+        match self.registry.as_str() {
+            "api" => Ok(settings),
+            address if address.starts_with("etcd") => Ok(settings.registries(self.etcd.connect(address)?)),
+            other => anyhow::bail!("--registry is api or etcd://HOST:PORT, not {other:?}"),
+        }
+    }
+
+    #[cfg(not(feature = "etcd"))]
+    #[allow(clippy::unnecessary_wraps, reason = "with etcd it can fail")]
+    fn in_registry(&self, settings: ShardSettings) -> anyhow::Result<ShardSettings> {
+        Ok(settings)
     }
 }
 

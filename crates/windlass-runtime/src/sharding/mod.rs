@@ -8,6 +8,7 @@ mod clock;
 mod fleet;
 mod grant;
 mod outputs;
+mod overview;
 mod parents;
 mod protocol;
 mod read_again;
@@ -19,6 +20,9 @@ mod slot_table;
 mod stamp;
 
 pub use grant::Fence;
+pub use overview::{
+    InstanceOverview, LeaseOverview, MoveOverview, OverviewError, RingOverview, ring_overviews,
+};
 pub use registry::{LEASE_RING_LABEL, Registries, Registry, lease_name, ring_resource};
 pub use settings::{ShardSettings, ShardSettingsError};
 pub use stamp::{EPOCH_ANNOTATION, SLOT_LABEL, WRITER_ANNOTATION};
