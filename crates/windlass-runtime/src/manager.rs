@@ -321,7 +321,13 @@ impl Manager {
     /// # Errors
     /// When it cannot start.
     pub async fn run_until(self, stop: impl Future<Output = ()>) -> Result<(), StartError> {
-        let running = self.start().await?;
+        tokio::pin!(stop);
+        let running = tokio::select! {
+            biased;
+            running = self.start() => running?,
+            // A managed process may wait for its Lease.
+            () = &mut stop => return Ok(()),
+        };
         stop.await;
         running.stop().await;
         Ok(())

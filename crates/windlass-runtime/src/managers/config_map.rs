@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_saphyr::Spanned;
 use windlass::model::{Request, ResourceId, Verb};
@@ -107,7 +108,16 @@ struct Group {
 struct Entry {
     #[serde(rename = "type")]
     controller: Spanned<String>,
+    #[serde(deserialize_with = "whole_number")]
     workers: u32,
+}
+
+/// With a message for people instead of `invalid u32`.
+fn whole_number<'de, From: Deserializer<'de>>(from: From) -> Result<u32, From::Error> {
+    let value = Value::deserialize(from)?;
+    let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
+    number
+        .ok_or_else(|| From::Error::custom(format!("workers must be a whole number, 0 or more, not {value}")))
 }
 
 /// The worker counts in a text, by controller.
@@ -146,7 +156,10 @@ fn entries(text: &str) -> Result<Vec<Entry>, String> {
 }
 
 fn read<Read: serde::de::DeserializeOwned>(text: &str) -> Result<Read, String> {
-    serde_saphyr::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())
+    serde_saphyr::from_str(text).map_err(|error| {
+        let text = error.to_string();
+        text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned()
+    })
 }
 
 #[cfg(test)]
@@ -184,7 +197,7 @@ mod tests {
             ("- type: job\n  worker: 5", "2", "worker"),
             ("- type: job", "1", "workers"),
             ("- workers: 5", "1", "type"),
-            ("- type: job\n  workers: five", "2", "five"),
+            ("- type: job\n  workers: five", "2", "workers must be a whole number, 0 or more, not \"five\""),
             ("- type: job\n  workers: -1", "2", "-1"),
             ("- type: job\n  workers: 1.5", "2", "1.5"),
             ("- type: ''\n  workers: 5", "1", "cannot be empty"),

@@ -33,10 +33,9 @@ impl ManagerIdentity {
     /// The id is the name of the pod from `POD_NAME` or, without it, the name of the machine from `HOSTNAME` with a random
     /// suffix: a new manager at each start.
     pub fn from_environment() -> Self {
-        let variable = |name| std::env::var(name).ok().filter(|value: &String| !value.is_empty());
         ManagerIdentity::new(match variable("POD_NAME") {
             Some(pod) => pod,
-            None => random_id(variable("HOSTNAME").as_deref().unwrap_or("manager"), random_u64()),
+            None => random_id(host_name().as_deref().unwrap_or("manager"), random_u64()),
         })
     }
 
@@ -71,10 +70,20 @@ impl ManagerIdentity {
 
     /// What distinguishes this process from others with the same id, for people too: where it runs.
     pub(super) fn holder(&self) -> String {
-        let host = std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty());
-        let host = host.unwrap_or_else(|| "unknown-host".to_owned());
+        let host = host_name().unwrap_or_else(|| "unknown-host".to_owned());
         format!("{host}_{}_{:08x}", std::process::id(), random_u64() >> 32)
     }
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The name of this machine. Shells set `HOSTNAME` without passing it on.
+fn host_name() -> Option<String> {
+    let from_system = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let name = variable("HOSTNAME").or_else(from_system)?.trim().to_owned();
+    (!name.is_empty()).then_some(name)
 }
 
 /// The name of a machine as the name of an object, with a suffix.

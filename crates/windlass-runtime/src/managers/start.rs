@@ -102,7 +102,13 @@ async fn take_lease(
     let mut leading = leadership.leading();
     // A Lease that nobody renews is free after its duration; the rest is for the requests.
     let waited = identity.timing.lease_duration + identity.timing.renew_deadline;
-    if timeout(waited, leading.begin()).await.is_ok() {
+    let at_once = identity.timing.retry_period;
+    if timeout(at_once, leading.begin()).await.is_err() {
+        let (manager, holder) = (&identity.id, leading.holder());
+        tracing::info!(manager, holder, "waiting for the lease of this manager, at most {waited:?}");
+        let _ = timeout(waited - at_once, leading.begin()).await;
+    }
+    if leading.now() {
         return Ok(leadership);
     }
     let (id, namespace, holder) = (identity.id.clone(), namespace.to_owned(), leading.holder());

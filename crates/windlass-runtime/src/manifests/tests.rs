@@ -3,6 +3,7 @@
 use two_configmaps::TwoConfigMaps;
 
 use super::*;
+use crate::managers::{ConfigMapRef, ManagerIdentity};
 
 fn installation() -> Installation {
     let definition = json!({ "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition" });
@@ -33,6 +34,28 @@ fn one_namespace_needs_no_right_outside_it() {
     let namespaces: Vec<&Value> = roles.iter().map(|role| &role["metadata"]["namespace"]).collect();
     assert_eq!(namespaces, ["pairs", "shop"]);
     assert_eq!(roles[0]["rules"][0]["resources"], json!(["leases"]));
+}
+
+#[test]
+fn managed_process_has_the_rights_that_this_takes() {
+    let rules = |config: ManagerConfig| -> String {
+        let installation = Installation { manager_config: Some(config), ..installation() };
+        let roles = installation.objects().into_iter().filter(|object| object["kind"] == "Role");
+        roles.map(|role| format!("{} {};", role["metadata"]["namespace"], role["rules"])).collect()
+    };
+    let api = rules(ManagerConfig::Api(ManagerIdentity::new("a").in_namespace("beats")));
+    assert!(api.starts_with("\"beats\"") && api.contains("leases"), "{api}");
+    let config_map = rules(ManagerConfig::ConfigMap(ConfigMapRef::new()));
+    assert!(config_map.starts_with("\"pairs\"") && config_map.contains("configmaps"), "{config_map}");
+    let managed = Installation {
+        manager_config: Some(ManagerConfig::Api(ManagerIdentity::new("a"))),
+        ..installation()
+    };
+    let cluster_role = managed.objects().into_iter().find(|object| object["kind"] == "ClusterRole");
+    let text = cluster_role.expect("a ClusterRole").to_string();
+    for part in ["controllermanagertypes", "controllermanagers/status"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
 }
 
 #[test]
