@@ -6,7 +6,7 @@ use clap::{ArgMatches, Command, Error, FromArgMatches, Subcommand};
 
 use crate::app::App;
 use crate::arguments::ManagerArguments;
-use crate::{check, completions, graph, manifests, plan, replay, ring, run};
+use crate::{check, completions, graph, managers, manifests, plan, replay, ring, run};
 
 /// One of the subcommands of a program. A program with commands of its own flattens this into its own enum:
 ///
@@ -57,6 +57,7 @@ enum Commands<A: ManagerArguments> {
     Run(run::RunArguments<A>),
     Crd(manifests::CrdArguments),
     Manifests(manifests::ManifestsArguments<A>),
+    Managers(managers::ManagersArguments),
     Ring(ring::RingArguments),
     Graph(graph::GraphArguments),
     Completions(completions::CompletionsArguments),
@@ -71,6 +72,7 @@ impl<A: ManagerArguments> AppCommand<A> {
             Commands::Run(arguments) => run::run(arguments, app),
             Commands::Crd(arguments) => manifests::run_crd(arguments, app.controllers()),
             Commands::Manifests(arguments) => manifests::run(arguments, &app),
+            Commands::Managers(arguments) => managers::run(arguments, app.name()),
             Commands::Ring(arguments) => ring::run(arguments, app.name()),
             Commands::Graph(arguments) => graph::run(arguments, app.controllers()),
             Commands::Completions(arguments) => completions::run(arguments, root),

@@ -1,7 +1,5 @@
 //! Flags that were given, as they are written on a command line.
 
-use std::marker::PhantomData;
-
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
@@ -9,7 +7,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 #[derive(Debug)]
 pub(crate) struct GivenArguments<A> {
     arguments: Vec<String>,
-    flags: PhantomData<A>,
+    flags: A,
 }
 
 impl<A> GivenArguments<A> {
@@ -17,15 +15,20 @@ impl<A> GivenArguments<A> {
     pub(crate) fn to_arguments(&self) -> Vec<String> {
         self.arguments.clone()
     }
+
+    /// The flags themselves.
+    pub(crate) fn flags(&self) -> &A {
+        &self.flags
+    }
 }
 
 impl<A: Args> FromArgMatches for GivenArguments<A> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         // What the other process would refuse is refused here.
-        A::from_arg_matches(matches)?;
-        let flags = A::augment_args(Command::new("flags"));
-        let arguments = flags.get_arguments().flat_map(|argument| written(argument, matches)).collect();
-        Ok(GivenArguments { arguments, flags: PhantomData })
+        let flags = A::from_arg_matches(matches)?;
+        let known = A::augment_args(Command::new("flags"));
+        let arguments = known.get_arguments().flat_map(|argument| written(argument, matches)).collect();
+        Ok(GivenArguments { arguments, flags })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

@@ -1,5 +1,5 @@
 //! The command line as a library: one call gives your program `run`, `check`, `plan`, `replay`, `graph`, `crd`,
-//! `manifests` and `completions` for its own controllers.
+//! `manifests`, `managers` and `completions` for its own controllers.
 //!
 //! Start with [`main`], and [`App`], which it builds. The `windlass` binary is this library with the bundled controllers.
 //!
@@ -37,6 +37,8 @@ mod given_arguments;
 mod graph;
 mod kubeconfig;
 pub mod logs;
+mod managed_arguments;
+mod managers;
 mod manifests;
 pub mod output;
 mod plan;

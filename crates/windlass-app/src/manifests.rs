@@ -6,20 +6,26 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
+use windlass_runtime::managers::{self, ManagerConfig};
 use windlass_runtime::manifests::{ENDPOINTS_PORT, Installation, yaml};
 
 use crate::app::App;
 use crate::app_controller::{AppController, named, namespaces};
 use crate::arguments::ManagerArguments;
 use crate::given_arguments::GivenArguments;
+use crate::managed_arguments::ManagedArguments;
 
 /// Print the custom resource definitions of the controllers.
 #[derive(Args, Debug)]
-#[command(after_help = "Example:
-  PROGRAM crd CONTROLLER | kubectl apply -f -")]
+#[command(after_help = "Examples:
+  PROGRAM crd CONTROLLER | kubectl apply -f -
+  PROGRAM crd --sharding | kubectl apply -f -           the kinds of controller managers and rings")]
 pub(crate) struct CrdArguments {
     /// Name of a controller. Default: all.
     name: Option<String>,
+    /// Print those of controller managers and rings instead, which `run --manager-type` and sharding need.
+    #[arg(long, conflicts_with = "name")]
+    sharding: bool,
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Yaml)]
     output: Format,
@@ -61,6 +67,8 @@ pub(crate) struct ManifestsArguments<A: ManagerArguments> {
     /// Further flags for `run`, after `--`.
     #[arg(last = true, value_name = "FLAGS")]
     run_flags: Vec<String>,
+    #[command(flatten)]
+    managed: GivenArguments<ManagedArguments>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -71,6 +79,9 @@ enum Format {
 }
 
 pub(crate) fn run_crd(arguments: &CrdArguments, controllers: &[AppController]) -> anyhow::Result<ExitCode> {
+    if arguments.sharding {
+        return print(&managers::definitions(), arguments.output);
+    }
     let names: Vec<String> = arguments.name.iter().cloned().collect();
     let definitions = definitions(&named(controllers, &names)?);
     if definitions.is_empty() {
@@ -124,14 +135,21 @@ fn installation<A: ManagerArguments>(
         container_arguments.push("--all-namespaces".to_owned());
     }
     container_arguments.extend(arguments.manager.to_arguments());
+    container_arguments.extend(arguments.managed.to_arguments());
     container_arguments.extend(arguments.run_flags.iter().cloned());
+    let manager_config = arguments.managed.flags().config()?;
+    let mut definitions = definitions(&controllers);
+    if let Some(ManagerConfig::Api(_)) = manager_config {
+        definitions.extend(managers::manager_definitions());
+    }
     Ok(Installation {
         namespace,
         arguments: container_arguments,
         replicas: arguments.replicas,
         leader_election,
         watched_namespaces: watched,
-        definitions: definitions(&controllers),
+        definitions,
+        manager_config,
         ..Installation::new(
             name,
             &image,

@@ -16,6 +16,7 @@ use crate::app_controller::{named, namespaces};
 use crate::arguments::ManagerArguments;
 use crate::kubeconfig::config;
 use crate::logs;
+use crate::managed_arguments::ManagedArguments;
 use crate::shard_arguments::ShardArguments;
 
 /// Run controllers on the cluster of the current kubeconfig or, in a pod, of its account.
@@ -27,6 +28,7 @@ use crate::shard_arguments::ShardArguments;
   windlass serve --write-kubeconfig kubeconfig &               a cluster for this machine
   PROGRAM run CONTROLLER --kubeconfig kubeconfig
   PROGRAM run CONTROLLER --endpoints 127.0.0.1:8080 --namespace blue --namespace green
+  PROGRAM run --manager-type pods --manager-id uuid1           as one of many controller managers
   OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 PROGRAM run CONTROLLER")]
 pub(crate) struct RunArguments<A: ManagerArguments> {
     /// Names of the controllers to run. Default: all.
@@ -38,7 +40,7 @@ pub(crate) struct RunArguments<A: ManagerArguments> {
     #[arg(long, conflicts_with = "namespace")]
     all_namespaces: bool,
     /// Maximum number of concurrent reconciles of each controller. Default: 32, unless the program sets another.
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["manager_config", "manager_type", "manager_id"])]
     workers: Option<usize>,
     /// Serve /metrics, /healthz and /readyz on this address.
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
@@ -59,6 +61,8 @@ pub(crate) struct RunArguments<A: ManagerArguments> {
     /// Log as lines of JSON.
     #[arg(long)]
     json_logs: bool,
+    #[command(flatten)]
+    managed: ManagedArguments,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,8 +117,12 @@ fn manager<A: ManagerArguments>(arguments: &RunArguments<A>, app: &mut App<A>) -
     if !namespaces.is_empty() || arguments.all_namespaces {
         manager = manager.namespaces(namespaces.iter().map(String::as_str));
     }
+    let config = arguments.managed.config()?;
     for known in controllers {
-        tracing::info!(controller = known.name(), about = known.description(), "starting controller");
+        // Which ones start may be configured in the cluster.
+        if config.is_none() {
+            tracing::info!(controller = known.name(), about = known.description(), "starting controller");
+        }
         manager = manager.with_controller(known.controller().clone());
     }
     if let Some(folder) = &arguments.recordings {
@@ -130,6 +138,9 @@ fn manager<A: ManagerArguments>(arguments: &RunArguments<A>, app: &mut App<A>) -
     if let Some(settings) = arguments.sharding.settings()? {
         manager = manager.sharded(settings);
     }
+    if let Some(config) = config {
+        manager = manager.managed(config);
+    }
     arguments.manager.configure(manager)
 }
 
@@ -142,7 +153,29 @@ fn identity() -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+    use crate::arguments::NoArguments;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        run: RunArguments<NoArguments>,
+    }
+
+    #[test]
+    fn worker_counts_are_configured_in_one_place() {
+        let parsed = |line: &str| {
+            let words = std::iter::once("program").chain(line.split_whitespace());
+            Line::try_parse_from(words).map(|line| line.run.workers).map_err(|error| error.to_string())
+        };
+        assert_eq!(parsed("--workers 3"), Ok(Some(3)));
+        for flag in ["--manager-config api", "--manager-type pods", "--manager-id a"] {
+            let error = parsed(&format!("--workers 3 {flag}")).expect_err(flag);
+            assert!(error.contains("cannot be used with"), "{error}");
+        }
+    }
 
     #[test]
     fn a_lease_has_a_namespace_and_a_name() {

@@ -27,7 +27,8 @@ fn help_names_the_program_and_its_controllers() {
     let (code, help, _) = ended(&["--help"]);
     assert_eq!(code, Some(0));
     assert!(help.starts_with("Two ConfigMaps for each Pair\n\nUsage: pairs <COMMAND>\n"), "{help}");
-    for command in ["run", "check", "plan", "replay", "graph", "crd", "manifests", "completions"] {
+    for command in ["run", "check", "plan", "replay", "graph", "crd", "manifests", "managers", "completions"]
+    {
         assert!(help.contains(&format!("\n  {command} ")), "{command}: {help}");
         let (code, help, _) = ended(&[command, "--help"]);
         assert_eq!(code, Some(0), "{command}");
@@ -80,6 +81,28 @@ fn prints_graph_definition_and_manifests_of_its_controller() {
         error.starts_with("error: there is no controller \"web-app\"; there are:\n  two-configmaps"),
         "{error}"
     );
+}
+
+#[test]
+fn prints_what_controller_managers_need() {
+    let (code, definitions, _) = ended(&["crd", "--sharding"]);
+    assert_eq!(code, Some(0));
+    for plural in ["controllermanagertypes", "controllermanagers", "controllerrings"] {
+        assert!(definitions.contains(&format!("name: {plural}.windlass.dev")), "{definitions}");
+    }
+    assert!(!definitions.contains("example.windlass.dev"), "{definitions}");
+    let (code, manifests, _) = ended(&["manifests", "--manager-type", "pods"]);
+    assert_eq!(code, Some(0));
+    for part in
+        ["- --manager-type", "controllermanagers/status", "POD_NAME", "controllermanagertypes.windlass.dev"]
+    {
+        assert!(manifests.contains(part), "{part}: {manifests}");
+    }
+    let (_, manifests, _) = ended(&["manifests", "--manager-config", "configmap"]);
+    assert!(manifests.contains("- configmaps") && !manifests.contains("POD_NAME"), "{manifests}");
+    let (code, _, error) = ended(&["manifests", "--manager-config", "configmap", "--manager-id", "a"]);
+    assert_eq!(code, Some(2));
+    assert!(error.starts_with("error: --manager-id is for --manager-config api"), "{error}");
 }
 
 #[test]
