@@ -23,7 +23,7 @@ pub(super) fn table(rows: &[ManagerRow]) -> String {
 
 fn cells(row: &ManagerRow) -> [String; 5] {
     let or_dash = |text: String| if text.is_empty() { "-".to_owned() } else { text };
-    // As the seconds of a clock: nobody needs more of it.
+    // As the seconds of a clock: no one needs more of it.
     let last = row.last_healthprobe_at.as_deref().map(|time| match time.split_once('.') {
         Some((seconds, _)) => format!("{seconds}Z"),
         None => time.to_owned(),

@@ -22,6 +22,9 @@ use crate::informer::{EventHandler, Informer, Informers, Selection, WatchEvent};
 use crate::operations::events::{Events, Regarding};
 use crate::operations::leader::Leading;
 
+/// How long the last write of a manager that stops may take: Kubernetes gives a pod only some seconds after its work.
+const LAST_WRITE: Duration = Duration::from_secs(2);
+
 /// A manager whose objects are watched, but not followed yet.
 pub(crate) struct Watched {
     joined: Joined,
@@ -281,8 +284,7 @@ impl Follower {
 
     /// Shows the manager as gone, and releases its Lease.
     async fn end(self) {
-        let limit = self.joined.identity.timing.retry_period;
-        if self.leading.now() && !tokio::time::timeout(limit, self.write_end()).await.unwrap_or(false) {
+        if self.leading.now() && !tokio::time::timeout(LAST_WRITE, self.write_end()).await.unwrap_or(false) {
             let manager = self.id();
             tracing::warn!(
                 manager,

@@ -100,7 +100,7 @@ async fn take_lease(
     };
     let leadership = Leadership::unannounced(Arc::new(api.clone()), settings)?;
     let mut leading = leadership.leading();
-    // A Lease that nobody renews is free after its duration; the rest is for the requests.
+    // A Lease that is not renewed is free after its duration; the rest is for the requests.
     let waited = identity.timing.lease_duration + identity.timing.renew_deadline;
     let at_once = identity.timing.retry_period;
     if timeout(at_once, leading.begin()).await.is_err() {

@@ -11,6 +11,12 @@ fn second(workers: u32) -> Value {
     json!([{ "type": "second", "workers": workers }])
 }
 
+/// Starts a manager with a short Lease.
+async fn start_short(cluster: &Cluster, id: &str) -> Result<Running, StartError> {
+    let identity = identity(cluster, id).of_type("pods").timing(short());
+    program(cluster, &Tap::new()).managed(ManagerConfig::Api(identity)).start().await
+}
+
 async fn is_alive(cluster: &Cluster, id: &str) -> bool {
     get(cluster, MANAGERS, id).await["status"]["isAlive"] == true
 }
@@ -31,7 +37,7 @@ fn start_apart(cluster: &Cluster, id: &str) -> tokio::runtime::Runtime {
     let runtime = runtime.expect("threads");
     let (cluster, id) = (cluster.clone(), id.to_owned());
     runtime.spawn(async move {
-        let _running = start(&cluster, &id, "pods").await.expect("it starts");
+        let _running = start_short(&cluster, &id).await.expect("it starts");
         std::future::pending::<()>().await;
     });
     runtime
@@ -43,7 +49,7 @@ async fn status_shows_workers_and_active_reconciles() {
     let cluster = &embedded.cluster;
     create_type(cluster, "pods", json!([{ "type": "two-configmaps", "workers": 5 }])).await;
     let tap = Tap::new();
-    let config = ManagerConfig::Api(identity(cluster, "uuid1").of_type("pods"));
+    let config = ManagerConfig::Api(identity(cluster, "uuid1").of_type("pods").timing(short()));
     let running = program(cluster, &tap).managed(config).start().await.expect("it starts");
     until_alive(cluster, "uuid1", true).await;
     let status = get(cluster, MANAGERS, "uuid1").await["status"].clone();
@@ -90,7 +96,7 @@ async fn others_notice_that_a_manager_was_killed() {
     let embedded = start_server().await;
     let cluster = &embedded.cluster;
     create_type(cluster, "pods", second(1)).await;
-    let observer = start(cluster, "uuid1", "pods").await.expect("it starts");
+    let observer = start_short(cluster, "uuid1").await.expect("it starts");
     let killed = start_apart(cluster, "uuid2");
     until_alive(cluster, "uuid2", true).await;
     let api = windlass_runtime::Api::new(cluster.client.clone());
@@ -102,7 +108,7 @@ async fn others_notice_that_a_manager_was_killed() {
     assert!(is_alive(cluster, "uuid1").await);
     eventually("one lives", async || alive(&overview.read().await.expect("rows")) == [true, false]).await;
     // The next process of this id lives again.
-    let next = start(cluster, "uuid2", "pods").await.expect("it starts when the lease is over");
+    let next = start_short(cluster, "uuid2").await.expect("it starts when the lease is over");
     until_alive(cluster, "uuid2", true).await;
     next.stop().await;
     observer.stop().await;
@@ -129,9 +135,9 @@ async fn second_process_with_one_id_does_not_start() {
     let embedded = start_server().await;
     let cluster = &embedded.cluster;
     create_type(cluster, "pods", second(1)).await;
-    let first = start(cluster, "uuid1", "pods").await.expect("it starts");
+    let first = start_short(cluster, "uuid1").await.expect("it starts");
     let holder = lease(cluster, "uuid1").await.spec.expect("a spec").holder_identity.expect("a holder");
-    let error = refusal(start(cluster, "uuid1", "pods")).await;
+    let error = refusal(start_short(cluster, "uuid1")).await;
     let expected = format!("the manager \"uuid1\" runs already: its Lease test/uuid1 is held by {holder}");
     assert!(error.starts_with(&expected), "{error}");
     assert!(is_alive(cluster, "uuid1").await, "the first one is not disturbed");

@@ -101,14 +101,18 @@ async fn get(cluster: &Cluster, kind: (&str, &str), name: &str) -> Value {
     found.map(|found| json!(found)).unwrap_or_default()
 }
 
-/// An identity whose Lease is in the namespace of the test, and short.
+/// An identity whose Lease is in the namespace of the test.
 fn identity(cluster: &Cluster, id: &str) -> ManagerIdentity {
-    let timing = Timing {
-        lease_duration: Duration::from_secs(1),
-        renew_deadline: Duration::from_millis(700),
-        retry_period: Duration::from_millis(50),
-    };
-    ManagerIdentity::new(id).in_namespace(&cluster.namespace).timing(timing)
+    ManagerIdentity::new(id).in_namespace(&cluster.namespace)
+}
+
+/// For tests that wait for the end of a Lease. Not shorter: a machine that is busy must be able to renew it.
+fn short() -> Timing {
+    Timing {
+        lease_duration: Duration::from_secs(3),
+        renew_deadline: Duration::from_millis(2_500),
+        retry_period: Duration::from_millis(200),
+    }
 }
 
 /// A program with two controllers.
