@@ -19,11 +19,14 @@ impl ManagerConfig {
             ManagerConfig::Api(identity) => {
                 let namespace = identity.namespace.as_deref().unwrap_or(namespace);
                 let (KindInfo { resource: managers, .. }, types) = (managers(), manager_types().resource);
+                let events = ResourceId::new("events.k8s.io", "v1", "events");
                 let leases = ResourceId::new("coordination.k8s.io", "v1", "leases");
                 [
                     allowed(&types, "", None, &["get", "list", "watch"]),
                     allowed(&managers, "", None, &["get", "list", "watch", "create"]),
                     allowed(&managers, "status", None, &["patch"]),
+                    // Events about what has no namespace are in this one.
+                    allowed(&events, "", Some("default"), &["create", "patch"]),
                     allowed(&leases, "", Some(namespace), &["get", "create", "update"]),
                 ]
                 .concat()
