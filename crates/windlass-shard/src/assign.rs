@@ -6,10 +6,10 @@
 use crate::slot::Slot;
 
 /// With weights, the load of a member may exceed the mean by this before slots move for the sake of balance alone.
-const MOST_ABOVE: f64 = 0.016;
+pub(crate) const MOST_ABOVE: f64 = 0.016;
 /// A member with less than the mean by this gets slots: one that just joined, above all. At 100 members, one slot of
 /// 4096 is 2.4 % of a member's load, so that anything finer would move slots to and fro.
-const MOST_BELOW: f64 = 0.025;
+pub(crate) const MOST_BELOW: f64 = 0.025;
 
 /// A slot that changes hands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

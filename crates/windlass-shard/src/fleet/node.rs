@@ -1,12 +1,24 @@
 //! A process of a simulated fleet, with a clock of its own.
 
+use std::collections::BTreeMap;
+
 use crate::instance::Instance;
 use crate::lease::InstanceId;
+use crate::slot::Slot;
 use crate::timing::Millis;
 
 use super::Event;
 use super::random::Random;
 use super::scenario::Scenario;
+
+/// What the names of all instances begin with.
+const PREFIX: &str = "instance-";
+
+/// The number of the process that has this name.
+pub(super) fn number_of(id: &InstanceId) -> usize {
+    let number = id.as_str().strip_prefix(PREFIX).and_then(|number| number.parse().ok());
+    number.expect("a fleet has only instances that it has named")
+}
 
 /// A process, or the place of one.
 pub(super) struct Node {
@@ -18,6 +30,8 @@ pub(super) struct Node {
     pub(super) asks: u32,
     /// Which wake-up counts.
     pub(super) wake: u32,
+    /// The number of the last command for each slot.
+    pub(super) commands: BTreeMap<Slot, u64>,
     pub(super) paused: bool,
     /// What happened to it while it was paused.
     pub(super) waiting: Vec<Event>,
@@ -36,6 +50,7 @@ impl Node {
             start: 0,
             asks: 0,
             wake: 0,
+            commands: BTreeMap::new(),
             paused: false,
             waiting: Vec::new(),
             offset: random.below(1_000_000_000),
@@ -48,6 +63,12 @@ impl Node {
         Millis(self.offset + now * self.rate / 1_000_000)
     }
 
+    /// Whether it could act on a slot now.
+    pub(super) fn may_act(&self, slot: Slot, now: u64) -> bool {
+        let permit = self.instance.as_ref().and_then(|instance| instance.permit(slot, self.local(now)));
+        permit.is_some() && !self.paused
+    }
+
     /// When its clock shows this, rounded up.
     pub(super) fn true_time(&self, local: Millis) -> u64 {
         (local.0.saturating_sub(self.offset) * 1_000_000).div_ceil(self.rate)
@@ -55,7 +76,7 @@ impl Node {
 
     /// Starts a process.
     pub(super) fn begin(&mut self, now: u64, scenario: &Scenario) {
-        let id = InstanceId::new(&format!("instance-{}", self.number));
+        let id = InstanceId::new(&format!("{PREFIX}{}", self.number));
         let instance = Instance::new(id, scenario.slots, scenario.timing, self.local(now));
         #[cfg(any(test, feature = "model"))]
         let instance = instance.with_broken_rule(scenario.broken);
@@ -64,6 +85,12 @@ impl Node {
         self.asks += 1;
         self.paused = false;
         self.waiting.clear();
+        self.commands.clear();
+    }
+
+    /// Whether no other command came after this one for a slot.
+    pub(super) fn is_last_command(&self, slot: Slot, number: u64) -> bool {
+        self.commands.get(&slot) == Some(&number)
     }
 
     pub(super) fn with(&mut self, change: impl FnOnce(&mut Instance)) {

@@ -1,10 +1,13 @@
-//! What a simulated fleet goes through.
+//! A simulated fleet: how large it is, how it is timed, and what it goes through.
 
 use crate::slot::SlotCount;
-use crate::timing::Timing;
+use crate::timing::{Timing, TimingError};
 
-use super::Event;
-use super::random::Random;
+use super::disturbance::Disturbance;
+use super::objects::KeyVersion;
+
+/// The least time that a fleet has until all instances have joined.
+const LEAST_WARM_UP_MS: u64 = 30_000;
 
 /// A fleet, and what it goes through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,12 +18,18 @@ pub struct Scenario {
     pub instances: usize,
     /// Number of slots.
     pub slots: SlotCount,
+    /// Number of objects. They are there from the start to the end.
+    pub objects: u64,
+    /// What their keys are.
+    pub keys: KeyVersion,
     /// The times of the protocol.
     pub timing: Timing,
     /// After how long an instance gives up on a request to the registry.
     pub give_up_ms: u64,
     /// By how much clocks run too fast or too slow at the most.
     pub drift_millionths: u64,
+    /// How long instances have to join before anything is measured.
+    pub warm_up_ms: u64,
     /// How long it all takes.
     pub duration_ms: u64,
     /// From when on nothing is disturbed any more.
@@ -32,30 +41,46 @@ pub struct Scenario {
     pub broken: Option<crate::mutation::Mutation>,
 }
 
-/// What happens to the instances of a fleet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Disturbance {
-    /// Nothing.
-    None,
-    /// Each of them restarts once, one after the other, and is away for a second.
-    RollingRestart,
-    /// One in five comes and goes every few seconds.
-    Flapping,
-    /// One of them dies, and does not come back.
-    Death,
-    /// A third of them dies at the same time, and comes back after a minute.
-    MassFailure,
-    /// Random pauses, shorter and longer than a lease, and random crashes.
-    Chaos,
+/// A fleet that cannot be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ScenarioError {
+    /// No one would act on anything.
+    #[error("a fleet needs at least one instance")]
+    NoInstances,
+    /// Some instances would have nothing to do.
+    #[error("{instances} instances cannot share {slots} slots: each needs at least one")]
+    TooFewSlots {
+        /// Number of instances.
+        instances: usize,
+        /// Number of slots.
+        slots: usize,
+    },
+    /// Nothing could happen.
+    #[error(
+        "{} min of virtual time are too short: with this lease and fleet, a run takes at least {} min",
+        duration_ms / 60_000,
+        least_ms.div_ceil(60_000)
+    )]
+    TooShort {
+        /// How long it was to take.
+        duration_ms: u64,
+        /// How long it takes at least.
+        least_ms: u64,
+    },
+    /// The times of the protocol do not go together.
+    #[error(transparent)]
+    Timing(#[from] TimingError),
 }
 
 impl Scenario {
-    /// A hundred instances that share 4096 slots for ten minutes.
+    /// A hundred instances that share 4096 slots, without objects, for ten minutes.
     pub fn new(seed: u64, disturbance: Disturbance) -> Self {
         Scenario {
             seed,
             instances: 100,
             slots: SlotCount::DEFAULT,
+            objects: 0,
+            keys: KeyVersion::Alternating,
             timing: Timing {
                 lease_ms: 6_000,
                 renew_ms: 4_000,
@@ -66,6 +91,7 @@ impl Scenario {
             },
             give_up_ms: 1_000,
             drift_millionths: 1_000,
+            warm_up_ms: LEAST_WARM_UP_MS,
             duration_ms: 600_000,
             quiet_from_ms: 540_000,
             disturbance,
@@ -79,61 +105,71 @@ impl Scenario {
         Scenario::new(seed, Disturbance::RollingRestart)
     }
 
-    /// What happens when.
-    pub(super) fn disturbances(&self, random: &mut Random) -> Vec<(u64, Event)> {
-        match self.disturbance {
-            Disturbance::None => Vec::new(),
-            Disturbance::RollingRestart => self.rolling(),
-            Disturbance::Flapping => self.flapping(random),
-            Disturbance::Death => {
-                vec![(60_000, Event::Stop { node: random.below(self.instances as u64) as usize })]
-            }
-            Disturbance::MassFailure => self.mass_failure(),
-            Disturbance::Chaos => self.chaos(random),
+    /// The same, for a time, with as much of it to get ready and to be quiet as its size and its lease need.
+    ///
+    /// # Errors
+    /// If that is too short for anything to happen.
+    pub fn lasting(self, duration_ms: u64) -> Result<Self, ScenarioError> {
+        let joins_ms = 60 * self.instances as u64;
+        let warm_up_ms = LEAST_WARM_UP_MS.max(5 * self.timing.lease_ms).max(joins_ms);
+        // To get ready and to be quiet before and after the disturbances, and as long for them.
+        let least_ms = 6 * warm_up_ms;
+        if duration_ms < least_ms {
+            return Err(ScenarioError::TooShort { duration_ms, least_ms });
         }
+        let quiet_from_ms = duration_ms - 2 * warm_up_ms;
+        Ok(Scenario { warm_up_ms, duration_ms, quiet_from_ms, ..self })
     }
 
-    fn rolling(&self) -> Vec<(u64, Event)> {
-        let gap = (self.quiet_from_ms - 60_000) / self.instances as u64;
-        let restart = |node: usize| {
-            let at = 60_000 + node as u64 * gap;
-            [(at, Event::Stop { node }), (at + 1_000, Event::Start { node })]
+    /// Whether it can be simulated.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check(&self) -> Result<(), ScenarioError> {
+        let (instances, slots) = (self.instances, self.slots.get());
+        match instances {
+            0 => Err(ScenarioError::NoInstances),
+            _ if instances > slots => Err(ScenarioError::TooFewSlots { instances, slots }),
+            _ => Ok(self.timing.check()?),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn impossible_fleets_are_explained() {
+        let error = |change: fn(&mut Scenario)| {
+            let mut scenario = Scenario::rolling_restart(1);
+            change(&mut scenario);
+            scenario.check().unwrap_err().to_string()
         };
-        (0..self.instances).flat_map(restart).collect()
+        assert_eq!(error(|scenario| scenario.instances = 0), "a fleet needs at least one instance");
+        assert_eq!(
+            error(|scenario| scenario.instances = 5_000),
+            "5000 instances cannot share 4096 slots: each needs at least one"
+        );
+        assert_eq!(
+            error(|scenario| scenario.timing.lease_ms = 4_000),
+            "the lease (4000 ms) must last longer than an instance acts without renewing it (4000 ms)"
+        );
     }
 
-    fn flapping(&self, random: &mut Random) -> Vec<(u64, Event)> {
-        let mut events = Vec::new();
-        for node in (0..self.instances).filter(|node| node % 5 == 4) {
-            let mut at = 60_000 + random.below(10_000);
-            while at + 20_000 < self.quiet_from_ms {
-                let away = 2_000 + random.below(8_000);
-                events.extend([(at, Event::Stop { node }), (at + away, Event::Start { node })]);
-                at += away + 2_000 + random.below(8_000);
-            }
-        }
-        events
-    }
-
-    fn mass_failure(&self) -> Vec<(u64, Event)> {
-        let dead = (0..self.instances).filter(|node| node % 3 == 0);
-        dead.flat_map(|node| [(60_000, Event::Stop { node }), (120_000, Event::Start { node })]).collect()
-    }
-
-    fn chaos(&self, random: &mut Random) -> Vec<(u64, Event)> {
-        let mut events = Vec::new();
-        let mut at = 30_000;
-        while at + 20_000 < self.quiet_from_ms {
-            let node = random.below(self.instances as u64) as usize;
-            if random.below(2) == 0 {
-                let for_ms = random.below(2 * self.timing.lease_ms + 4_000);
-                events.push((at, Event::Pause { node, for_ms }));
-            } else {
-                let away = random.below(2 * self.timing.lease_ms);
-                events.extend([(at, Event::Stop { node }), (at + away, Event::Start { node })]);
-            }
-            at += random.below(2 * 60_000 / self.instances as u64) + 1;
-        }
-        events
+    #[test]
+    fn long_leases_need_time() {
+        let scenario = Scenario::rolling_restart(1);
+        assert!(scenario.lasting(180_000).is_ok());
+        assert_eq!(
+            scenario.lasting(60_000).unwrap_err().to_string(),
+            "1 min of virtual time are too short: with this lease and fleet, a run takes at least 3 min"
+        );
+        let slow = Timing { lease_ms: 60_000, ..Timing::default() };
+        let least_ms = 1_800_000;
+        assert_eq!(
+            Scenario { timing: slow, ..scenario }.lasting(600_000),
+            Err(ScenarioError::TooShort { duration_ms: 600_000, least_ms })
+        );
     }
 }

@@ -119,6 +119,18 @@ pub enum Command {
     Drop(Slot, Epoch),
 }
 
+impl Command {
+    /// Which slot it is about.
+    pub fn slot(&self) -> Slot {
+        match self {
+            Command::Load(slot, _)
+            | Command::Start(slot, _)
+            | Command::Drain(slot, _)
+            | Command::Drop(slot, _) => *slot,
+        }
+    }
+}
+
 /// The permit to send one request for an object of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Permit {
