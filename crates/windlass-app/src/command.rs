@@ -6,7 +6,7 @@ use clap::{ArgMatches, Command, Error, FromArgMatches, Subcommand};
 
 use crate::app::App;
 use crate::arguments::ManagerArguments;
-use crate::{check, completions, graph, managers, manifests, plan, replay, ring, run};
+use crate::{check, completions, graph, managers, manifests, plan, replay, ring, run, simulate};
 
 /// One of the subcommands of a program. A program with commands of its own flattens this into its own enum:
 ///
@@ -60,6 +60,7 @@ enum Commands<A: ManagerArguments> {
     Managers(managers::ManagersArguments),
     Ring(ring::RingArguments),
     Graph(graph::GraphArguments),
+    Simulate(simulate::SimulateArguments),
     Completions(completions::CompletionsArguments),
 }
 
@@ -75,6 +76,7 @@ impl<A: ManagerArguments> AppCommand<A> {
             Commands::Managers(arguments) => managers::run(arguments, app.name()),
             Commands::Ring(arguments) => ring::run(arguments, app.name()),
             Commands::Graph(arguments) => graph::run(arguments, app.controllers()),
+            Commands::Simulate(arguments) => simulate::run(arguments, app.name()),
             Commands::Completions(arguments) => completions::run(arguments, root),
         }
     }

@@ -17,16 +17,13 @@ pub(crate) struct ExampleNames<'a> {
 }
 
 impl ExampleNames<'_> {
-    /// Puts the names into the examples of all subcommands.
+    /// Puts the names into the examples of all subcommands, and of theirs.
     pub(crate) fn fill(&self, command: Command) -> Command {
         let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
         names.into_iter().fold(command, |command, name| {
-            command.mut_subcommand(name, |sub| match sub.get_after_help() {
-                Some(help) => {
-                    let help = self.filled(&help.to_string());
-                    sub.after_help(help)
-                }
-                None => sub,
+            command.mut_subcommand(name, |sub| {
+                let filled = sub.get_after_help().map(|help| self.filled(&help.to_string()));
+                self.fill(if let Some(help) = filled { sub.after_help(help) } else { sub })
             })
         })
     }

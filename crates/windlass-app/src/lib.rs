@@ -1,5 +1,5 @@
 //! The command line as a library: one call gives your program `run`, `check`, `plan`, `replay`, `graph`, `crd`,
-//! `manifests`, `managers` and `completions` for its own controllers.
+//! `manifests`, `managers`, `ring`, `simulate` and `completions` for its own controllers.
 //!
 //! Start with [`main`], and [`App`], which it builds. The `windlass` binary is this library with the bundled controllers.
 //!
@@ -42,11 +42,15 @@ mod managers;
 mod manifests;
 pub mod output;
 mod plan;
+mod progress_line;
 mod protocol;
 mod replay;
 mod ring;
 mod run;
+mod seed;
 mod shard_arguments;
+mod simulate;
+mod svg;
 
 pub use address::address;
 pub use app::{App, main};

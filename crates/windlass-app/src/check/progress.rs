@@ -1,33 +1,23 @@
-//! The line that shows how far a check is, on a terminal only.
+//! The line that shows how far a check is.
 
-use std::io::{IsTerminal, Write, stderr};
 use std::sync::Arc;
 
 use windlass_check::engine::{Progress, ProgressCallback};
 use windlass_check::grouped;
 
-use super::numbers::{bytes, short};
+use crate::progress_line::ProgressLine;
 
-/// Back to the start of the line, and clear it.
-const CLEAR: &str = "\r\x1b[2K";
+use super::numbers::{bytes, short};
 
 /// Prints the progress of a check; `None` if standard error is no terminal.
 pub(super) fn line(name: &'static str) -> Option<Arc<ProgressCallback>> {
-    if !stderr().is_terminal() {
-        return None;
-    }
-    Some(Arc::new(move |progress: &Progress| {
-        // A line that cannot be shown is no reason to end the check.
-        let _ = write!(stderr().lock(), "{CLEAR}{}", text(name, progress));
-        let _ = stderr().flush();
-    }))
+    let line = ProgressLine::new()?;
+    Some(Arc::new(move |progress: &Progress| line.show(&text(name, progress))))
 }
 
 /// Removes the line, so that the result stands there by itself.
 pub(super) fn clear() {
-    if stderr().is_terminal() {
-        let _ = write!(stderr().lock(), "{CLEAR}");
-    }
+    ProgressLine::new().iter().for_each(ProgressLine::clear);
 }
 
 fn text(name: &str, progress: &Progress) -> String {

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use windlass_check::engine::{Simulation, SimulationOptions};
+
+use crate::seed::new_seed;
 
 /// How long it takes at most to notice Ctrl-C.
 const GLANCE: Duration = Duration::from_millis(50);
@@ -47,10 +49,4 @@ pub(super) fn after_a_limit(seed: Option<u64>, stop: &Arc<AtomicBool>) -> Simula
         stop: stop.clone(),
         ..SimulationOptions::default()
     }
-}
-
-/// Another one each time, and short enough to be typed.
-fn new_seed() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    u64::from(since.subsec_nanos()) ^ (since.as_secs() & 0xffff_ffff)
 }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::Drawn;
 use super::layout::{Item, rows};
 use super::text::edges;
+use crate::svg::Picture;
 
 const BOX_WIDTH: i32 = 170;
 const BOX_HEIGHT: i32 = 46;
@@ -35,10 +36,7 @@ pub(super) fn svg(name: &str, machines: &[Drawn]) -> String {
         top = positions.bottom + ROW_GAP;
     }
     let (width, height) = (width + MARGIN, top - ROW_GAP + MARGIN);
-    format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" role=\"img\">\n\
-         <title>{name}</title>\n{HEAD}{body}</svg>\n"
-    )
+    Picture { width, height, title: name, description: "", head: HEAD, body: &body }.document()
 }
 
 /// Where everything of a machine is.

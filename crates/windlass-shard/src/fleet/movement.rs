@@ -13,20 +13,18 @@ pub struct Movement {
     pub slots: u64,
     /// Objects that changed hands with them.
     pub objects: u64,
-    /// The load that plans gave to others: objects, or costs where the fleet knows them. A plan that is called off before
-    /// it is carried out counts.
-    pub planned: f64,
-    /// The least load that these plans had to move, to leave nothing with those who go, and the others as balanced as
-    /// plans leave them.
-    ///
-    /// By number of slots, it is the fewest slots that must move, with the mean number of objects of a slot.
-    pub least: f64,
+    /// What plans gave to others: slots, or costs where the fleet knows them. A plan that is called off before it is
+    /// carried out counts.
+    pub planned: u64,
+    /// The least that these plans had to move, to leave nothing with those who go, and the others as balanced as plans
+    /// leave them.
+    pub least: u64,
 }
 
 impl Movement {
     /// What was planned, as a multiple of the least; none if nothing had to move.
     pub fn ratio(&self) -> Option<f64> {
-        (self.least > 0.0).then(|| self.planned / self.least)
+        (self.least > 0).then(|| self.planned as f64 / self.least as f64)
     }
 
     /// The ring was swapped. `knows_costs` says whether plans go by costs.
@@ -40,12 +38,11 @@ impl Movement {
         }
         let Some(plan) = Plan::between(before, after, &places) else { return };
         if knows_costs {
-            self.planned += plan.moved(&objects.costs).iter().sum::<u64>() as f64;
+            self.planned += plan.moved(&objects.costs);
             self.least += plan.least_by_weight(&objects.costs);
         } else {
-            self.planned += plan.moved(&objects.counts).iter().sum::<u64>() as f64;
-            let mean = objects.counts.iter().sum::<u64>() as f64 / objects.counts.len() as f64;
-            self.least += plan.least_by_count() as f64 * mean;
+            self.planned += plan.moved(&vec![1; objects.counts.len()]);
+            self.least += plan.least_by_count();
         }
     }
 }
@@ -92,10 +89,10 @@ impl Plan {
         Some(Plan { from, to, takers })
     }
 
-    /// The loads of the slots that move.
-    fn moved(&self, loads: &[u64]) -> Vec<u64> {
+    /// The load that moves.
+    fn moved(&self, loads: &[u64]) -> u64 {
         let moves = self.from.iter().zip(&self.to).zip(loads);
-        moves.filter(|((from, to), _)| from != to).map(|(_, load)| *load).collect()
+        moves.filter(|((from, to), _)| from != to).map(|(_, load)| load).sum()
     }
 
     /// The loads of those who take slots, before, and the load that no one of them has.
@@ -119,14 +116,14 @@ impl Plan {
     }
 
     /// The least cost that must move so that all are as balanced as they have to be.
-    fn least_by_weight(&self, costs: &[u64]) -> f64 {
+    fn least_by_weight(&self, costs: &[u64]) -> u64 {
         let (loads, orphaned) = self.before(|slot| costs[slot]);
         let mean = costs.iter().sum::<u64>() as f64 / self.takers.max(1) as f64;
         let sum =
             |part: &dyn Fn(f64) -> f64| loads.iter().map(|load| part(*load as f64).max(0.0)).sum::<f64>();
         let surplus = sum(&|load| load - mean * (1.0 + MOST_ABOVE));
         let lack = sum(&|load| mean * (1.0 - MOST_BELOW) - load);
-        (orphaned as f64 + surplus).max(lack)
+        (orphaned as f64 + surplus).max(lack).ceil() as u64
     }
 }
 
@@ -154,7 +151,7 @@ mod tests {
         )
     }
 
-    fn moved(rings: &[&Ring], objects: &Objects) -> (u64, f64, f64) {
+    fn moved(rings: &[&Ring], objects: &Objects) -> (u64, u64, u64) {
         let mut movement = Movement::default();
         for pair in rings.windows(2) {
             movement.swapped(pair[0], pair[1], objects, false);
@@ -168,40 +165,36 @@ mod tests {
         let joined = ring.join(&id("c"), Incarnation(1));
         let planned = joined.rebalance(&[], None);
         let done = planned.hand_over(&[3, 7].map(Slot::new));
-        assert_eq!(moved(&[&ring, &joined, &planned, &done], &objects), (2, 2.0, 2.0));
+        assert_eq!(moved(&[&ring, &joined, &planned, &done], &objects), (2, 2, 2));
         // Called off: planned, and never moved.
-        assert_eq!(
-            moved(&[&joined, &planned, &planned.rebalance(&[id("c")], None)], &objects),
-            (0, 2.0, 2.0)
-        );
+        assert_eq!(moved(&[&joined, &planned, &planned.rebalance(&[id("c")], None)], &objects), (0, 2, 2));
     }
 
     #[test]
     fn a_loss_moves_what_is_lost_and_a_leave_what_is_left() {
         let (ring, objects) = shared();
-        assert_eq!(moved(&[&ring, &ring.rebalance(&[id("a")], None)], &objects), (4, 4.0, 4.0));
+        assert_eq!(moved(&[&ring, &ring.rebalance(&[id("a")], None)], &objects), (4, 4, 4));
         let leaving = ring.begin_leave(0);
         let planned = leaving.rebalance(&[], None);
         let done = planned.hand_over(&[0, 1, 2, 3].map(Slot::new));
         let gone = done.remove(0).unwrap();
-        assert_eq!(moved(&[&ring, &leaving, &planned, &done, &gone], &objects), (4, 4.0, 4.0));
+        assert_eq!(moved(&[&ring, &leaving, &planned, &done, &gone], &objects), (4, 4, 4));
     }
 
     #[test]
     fn a_restart_moves_nothing() {
         let (ring, objects) = shared();
-        assert_eq!(moved(&[&ring, &ring.take_over(0, Incarnation(2))], &objects), (0, 0.0, 0.0));
+        assert_eq!(moved(&[&ring, &ring.take_over(0, Incarnation(2))], &objects), (0, 0, 0));
     }
 
     #[test]
     fn costs_move_no_more_than_balance_needs() {
         let (ring, mut objects) = shared();
-        objects.costs = vec![4, 2, 2, 2, 1, 1, 2, 2].into();
+        objects.costs = vec![40, 20, 20, 20, 10, 10, 20, 20].into();
         let mut movement = Movement::default();
         movement.swapped(&ring, &ring.rebalance(&[], Some(&objects.costs)), &objects, true);
-        // One has 10, the other 6, and 8 is the mean: 2 have to move, less what balance need not be.
-        assert_eq!(movement.planned, 2.0);
-        assert!((1.8..2.0).contains(&movement.least), "{movement:?}");
+        // One has 100, the other 60, and 80 is the mean: 20 have to move, less what balance need not be.
+        assert_eq!((movement.planned, movement.least), (20, 19));
         assert!(movement.ratio().unwrap() > 1.0);
     }
 }
