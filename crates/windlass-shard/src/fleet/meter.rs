@@ -65,23 +65,11 @@ impl Meter {
 
     /// Looks at the fleet.
     pub(super) fn sample(&mut self, ring: &Ring, nodes: &[Node], audit: &Audit, now: u64) {
-        let objects = loads(ring, &self.objects.counts);
-        let mut running: Vec<Option<u64>> =
-            nodes.iter().map(|node| node.instance.as_ref().map(|_| 0)).collect();
-        let is_complete = ring.members().iter().all(|member| running[number_of(&member.id)].is_some())
-            && ring.members().len() == running.iter().flatten().count();
-        for (member, load) in ring.members().iter().zip(&objects) {
-            running[number_of(&member.id)].iter_mut().for_each(|sum| *sum += load);
-        }
+        let (objects, costs) = (loads(ring, &self.objects.counts), loads(ring, &self.objects.costs));
+        let is_complete = ring.members().iter().all(|member| nodes[number_of(&member.id)].instance.is_some())
+            && ring.members().len() == nodes.iter().filter(|node| node.instance.is_some()).count();
         let is_stable = is_complete && is_at_rest(ring);
-        self.observe_balance(ring, &objects, is_stable, now);
-        let unowned = audit.unowned(&self.objects.counts, now);
-        self.timeline.samples.push(Sample { at_ms: now, loads: running, unowned });
-    }
-
-    fn observe_balance(&mut self, ring: &Ring, objects: &[u64], is_stable: bool, now: u64) {
-        self.balance.observe(objects, is_stable);
-        let costs = loads(ring, &self.objects.costs);
+        self.balance.observe(&objects, is_stable);
         match self.weighed {
             None => self.unknown_cost_balance.observe(&costs, is_stable),
             // It takes a while until those who plan know what has changed.
@@ -90,6 +78,12 @@ impl Meter {
                 self.cost_balance.observe(&costs, is_stable && is_known);
             }
         }
+        self.timeline.samples.push(Sample {
+            at_ms: now,
+            loads: of_running(ring, nodes, &objects),
+            costs: of_running(ring, nodes, &costs),
+            unowned: audit.unowned(&self.objects.counts, now),
+        });
     }
 
     /// A report with all that was measured.
@@ -103,4 +97,13 @@ impl Meter {
             ..audited
         }
     }
+}
+
+/// What each process has, of what each member has; none for one that does not run.
+fn of_running(ring: &Ring, nodes: &[Node], of_members: &[u64]) -> Vec<Option<u64>> {
+    let mut running: Vec<Option<u64>> = nodes.iter().map(|node| node.instance.as_ref().map(|_| 0)).collect();
+    for (member, load) in ring.members().iter().zip(of_members) {
+        running[number_of(&member.id)].iter_mut().for_each(|sum| *sum += load);
+    }
+    running
 }

@@ -7,6 +7,8 @@ pub struct Sample {
     pub at_ms: u64,
     /// The objects that the ring gives each instance; none for one that does not run.
     pub loads: Vec<Option<u64>>,
+    /// What these cost.
+    pub costs: Vec<Option<u64>>,
     /// Objects that no one acts on.
     pub unowned: u64,
 }

@@ -17,7 +17,13 @@ pub(super) fn draw(body: &mut String, run: &Run, axis: &TimeAxis, top: i32) -> i
     let instances = run.scenario.instances;
     let row = (MOST_HEIGHT / instances as f64).floor().clamp(1.0, 8.0).min(MOST_HEIGHT / instances as f64);
     let height = (row * instances as f64).ceil() as i32;
-    frame(body, top, height, "each instance, one above the other: load compared with a fair share");
+    let what = if has_costs(run) { "cost" } else { "load" };
+    frame(
+        body,
+        top,
+        height,
+        &format!("each instance, one above the other: {what} compared with a fair share"),
+    );
     let mut paths = vec![String::new(); UP_TO.len() + 1];
     for instance in 0..instances {
         let y = f64::from(top) + (instance as f64 + 0.5) * row;
@@ -37,7 +43,7 @@ fn stretches(run: &Run, instance: usize) -> Vec<(usize, u64, u64)> {
     let mut stretches: Vec<(usize, u64, u64)> = Vec::new();
     for pair in run.report.timeline.samples.windows(2) {
         let [sample, next] = pair else { continue };
-        let Some(colour) = colour(sample, instance, run.scenario.objects) else { continue };
+        let Some(colour) = colour(run, sample, instance) else { continue };
         match stretches.last_mut() {
             Some((last, _, to)) if *last == colour && *to == sample.at_ms => *to = next.at_ms,
             _ => stretches.push((colour, sample.at_ms, next.at_ms)),
@@ -46,11 +52,25 @@ fn stretches(run: &Run, instance: usize) -> Vec<(usize, u64, u64)> {
     stretches
 }
 
-fn colour(sample: &Sample, instance: usize, objects: u64) -> Option<usize> {
-    let load = sample.loads.get(instance).copied().flatten()?;
-    let share = objects as f64 / sample.running() as f64;
-    let part = load as f64 / share;
-    Some(UP_TO.iter().position(|up_to| part <= *up_to).unwrap_or(UP_TO.len()))
+/// Whether the fleet goes by costs.
+fn has_costs(run: &Run) -> bool {
+    run.report.cost_balance.end.is_some()
+}
+
+fn colour(run: &Run, sample: &Sample, instance: usize) -> Option<usize> {
+    let (loads, total) = if has_costs(run) {
+        (&sample.costs, sample.costs.iter().flatten().sum())
+    } else {
+        (&sample.loads, run.scenario.objects)
+    };
+    let load = loads.get(instance).copied().flatten()?;
+    Some(colour_of(load, total, sample.running()))
+}
+
+/// The colour of a load, of a total that some share.
+fn colour_of(load: u64, total: u64, sharing: usize) -> usize {
+    let part = load as f64 * sharing as f64 / total as f64;
+    UP_TO.iter().position(|up_to| part <= *up_to).unwrap_or(UP_TO.len())
 }
 
 #[cfg(test)]
@@ -59,8 +79,6 @@ mod tests {
 
     #[test]
     fn colours_are_of_a_fair_share() {
-        let sample = Sample { loads: vec![Some(0), Some(10), Some(21), None], ..Sample::default() };
-        let colours = [0, 1, 2, 3, 4].map(|instance| colour(&sample, instance, 30));
-        assert_eq!(colours, [Some(0), Some(3), Some(6), None, None]);
+        assert_eq!([0, 10, 21].map(|load| colour_of(load, 30, 3)), [0, 3, 6]);
     }
 }

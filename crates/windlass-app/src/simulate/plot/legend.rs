@@ -45,7 +45,7 @@ pub(super) fn draw(body: &mut String, top: i32, runs: &[Run]) -> i32 {
     changes.sort_unstable();
     changes.dedup();
     changes.into_iter().for_each(|change| entries.swatch(class(change), text(change)));
-    top + 40
+    top + 48
 }
 
 /// Entries one after the other.
@@ -69,6 +69,6 @@ impl Entries<'_> {
     fn text(&mut self, text: &str) {
         let _ = writeln!(self.body, r#"<text class="s" x="{}" y="{}">{text}</text>"#, self.x, self.y);
         // No font is asked how wide its letters are: this is enough for those of 12 px.
-        self.x += 7 * text.len() as i32 + 14;
+        self.x += 6 * text.len() as i32 + 16;
     }
 }
