@@ -27,10 +27,20 @@ fn help_names_the_program_and_its_controllers() {
     let (code, help, _) = ended(&["--help"]);
     assert_eq!(code, Some(0));
     assert!(help.starts_with("Two ConfigMaps for each Pair\n\nUsage: pairs <COMMAND>\n"), "{help}");
-    let commands =
-        ["run", "check", "plan", "replay", "graph", "crd", "manifests", "managers", "ring", "simulate", "completions"];
-    for command in commands
-    {
+    let commands = [
+        "run",
+        "check",
+        "plan",
+        "replay",
+        "graph",
+        "crd",
+        "manifests",
+        "managers",
+        "ring",
+        "simulate",
+        "completions",
+    ];
+    for command in commands {
         assert!(help.contains(&format!("\n  {command} ")), "{command}: {help}");
         let (code, help, _) = ended(&[command, "--help"]);
         assert_eq!(code, Some(0), "{command}");
