@@ -37,6 +37,7 @@ pub(crate) struct CrdArguments {
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   PROGRAM manifests CONTROLLER --image registry.example/PROGRAM:1 --namespace operators | kubectl apply -f -
+  PROGRAM manifests CONTROLLER --sharded 5              a StatefulSet whose pods share the objects
   PROGRAM manifests -- --workers 8 --json-logs          further flags of `run`")]
 pub(crate) struct ManifestsArguments<A: ManagerArguments> {
     /// Names of the controllers, which run in one process. Default: all.
@@ -56,6 +57,13 @@ pub(crate) struct ManifestsArguments<A: ManagerArguments> {
     /// Number of replicas, of which one is the leader.
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     replicas: u32,
+    /// Share the objects of each controller between this number of instances: a StatefulSet, the definition of rings, and
+    /// a policy that refuses late writes of earlier owners.
+    #[arg(
+        long, value_name = "NUMBER", conflicts_with_all = ["replicas", "leader_election"],
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
+    sharded: Option<u32>,
     /// Use leader election even with a single replica.
     #[arg(long)]
     leader_election: bool,
@@ -125,6 +133,9 @@ fn installation<A: ManagerArguments>(
     let mut container_arguments = vec!["run".to_owned()];
     container_arguments.extend(arguments.names.iter().cloned());
     container_arguments.extend(["--endpoints".to_owned(), format!("0.0.0.0:{ENDPOINTS_PORT}")]);
+    if arguments.sharded.is_some() {
+        container_arguments.extend(["--shard".to_owned(), "--shard-namespace".to_owned(), namespace.clone()]);
+    }
     if leader_election {
         container_arguments.extend(["--lease".to_owned(), format!("{namespace}/{name}")]);
     }
@@ -142,10 +153,14 @@ fn installation<A: ManagerArguments>(
     if let Some(ManagerConfig::Api(_)) = manager_config {
         definitions.extend(managers::manager_definitions());
     }
+    if arguments.sharded.is_some() {
+        definitions.push(managers::ring_definition());
+    }
     Ok(Installation {
         namespace,
         arguments: container_arguments,
-        replicas: arguments.replicas,
+        replicas: arguments.sharded.unwrap_or(arguments.replicas),
+        sharded: arguments.sharded.is_some(),
         leader_election,
         watched_namespaces: watched,
         definitions,

@@ -4,6 +4,7 @@
 //! reconciles (`subscription`, `enqueuer`, [`queue`]). Workers (`worker_pool`, `worker`) take and perform them
 //! (`driver`) with requests to the API server (`api`), whose responses go into the cache at once.
 
+mod allowed;
 mod api;
 mod cache;
 mod controller_context;

@@ -4,6 +4,8 @@ use windlass::KindInfo;
 use windlass::model::ResourceId;
 use windlass::permissions::Permission;
 
+use crate::allowed::allowed;
+
 use super::ManagerConfig;
 use super::kinds::{manager_types, managers};
 
@@ -33,20 +35,4 @@ impl ManagerConfig {
             }
         }
     }
-}
-
-fn allowed(
-    resource: &ResourceId,
-    subresource: &str,
-    namespace: Option<&str>,
-    verbs: &[&str],
-) -> Vec<Permission> {
-    let permission = |verb: &&str| Permission {
-        namespace: namespace.map(str::to_owned),
-        group: resource.group.clone(),
-        resource: resource.plural.clone(),
-        subresource: subresource.to_owned(),
-        verb: (*verb).to_owned(),
-    };
-    verbs.iter().map(permission).collect()
 }

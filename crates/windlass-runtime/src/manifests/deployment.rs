@@ -1,4 +1,4 @@
-//! The Deployment: probed, measured, and with no more rights over its machine than it needs.
+//! The Deployment or StatefulSet: probed, measured, and with no more rights over its machine than it needs.
 
 use serde_json::{Value, json};
 
@@ -28,6 +28,38 @@ pub(super) fn deployment(installation: &Installation) -> Value {
             },
         },
     })
+}
+
+/// Pods that keep their names, and the Service that a StatefulSet names them by. One that restarts has its slots again.
+pub(super) fn stateful_set(installation: &Installation) -> [Value; 2] {
+    let selector = json!({ "app.kubernetes.io/name": installation.name });
+    let service = json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": installation.metadata(),
+        "spec": {
+            "clusterIP": "None",
+            "selector": selector,
+            "ports": [{ "name": "endpoints", "port": installation.endpoints_port, "targetPort": "endpoints" }],
+        },
+    });
+    let stateful_set = json!({
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": installation.metadata(),
+        "spec": {
+            "replicas": installation.replicas,
+            "serviceName": installation.name,
+            // No instance waits for another.
+            "podManagementPolicy": "Parallel",
+            "selector": { "matchLabels": selector },
+            "template": {
+                "metadata": { "labels": installation.labels() },
+                "spec": pod(installation),
+            },
+        },
+    });
+    [service, stateful_set]
 }
 
 fn pod(installation: &Installation) -> Value {
@@ -62,8 +94,8 @@ fn container(installation: &Installation) -> Value {
             "readOnlyRootFilesystem": true,
         },
     });
-    // The id of a manager is the name of its pod, unless its arguments say another.
-    if let Some(ManagerConfig::Api(_)) = installation.manager_config {
+    // The id of a manager, and the name of an instance, is the name of its pod, unless its arguments say another.
+    if installation.sharded || matches!(installation.manager_config, Some(ManagerConfig::Api(_))) {
         let name = json!({ "fieldRef": { "fieldPath": "metadata.name" } });
         container["env"] = json!([{ "name": "POD_NAME", "valueFrom": name }]);
     }

@@ -4,6 +4,7 @@
 //! Start with [`Installation`].
 
 mod deployment;
+mod fencing;
 mod rights;
 #[cfg(test)]
 mod tests;
@@ -13,6 +14,8 @@ use windlass::Controller;
 use windlass::permissions::Scope;
 
 use crate::managers::ManagerConfig;
+
+pub use fencing::fencing_policy;
 
 /// Where `/metrics`, `/healthz` and `/readyz` are served in the pod, if nothing else is said.
 pub const ENDPOINTS_PORT: u16 = 8080;
@@ -34,6 +37,9 @@ pub struct Installation {
     pub replicas: u32,
     /// Whether one of the processes leads, by a lease in [`Installation::namespace`].
     pub leader_election: bool,
+    /// Whether the processes share the objects of each controller: they are then pods of a StatefulSet, whose names they
+    /// keep.
+    pub sharded: bool,
     /// The namespaces whose objects are looked after; none for all.
     pub watched_namespaces: Vec<String>,
     /// Where the process finds out which controllers run, if its arguments say so: it then needs further rights.
@@ -55,6 +61,7 @@ impl Installation {
             endpoints_port: ENDPOINTS_PORT,
             replicas: 1,
             leader_election: false,
+            sharded: false,
             watched_namespaces: Vec::new(),
             manager_config: None,
             definitions: Vec::new(),
@@ -73,7 +80,13 @@ impl Installation {
         objects.extend(self.definitions.iter().cloned());
         objects.push(json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": self.metadata() }));
         objects.extend(rights::objects(self));
-        objects.push(deployment::deployment(self));
+        if self.sharded {
+            let user = format!("system:serviceaccount:{}:{}", self.namespace, self.name);
+            objects.extend(self.controllers.iter().flat_map(|controller| fencing_policy(controller, &user)));
+            objects.extend(deployment::stateful_set(self));
+        } else {
+            objects.push(deployment::deployment(self));
+        }
         objects
     }
 

@@ -13,6 +13,9 @@ pub(super) fn objects(installation: &Installation) -> Vec<Value> {
     let mut needed = permissions(&installation.controllers, &installation.scope());
     let config = installation.manager_config.as_ref();
     needed.extend(config.into_iter().flat_map(|config| config.permissions(&installation.namespace)));
+    if installation.sharded {
+        needed.extend(crate::sharding::permissions(&installation.namespace));
+    }
     // The Lease of a manager may be in the namespace of that of the leader.
     needed.sort();
     needed.dedup();

@@ -70,3 +70,23 @@ fn yaml_says_the_same_and_looks_like_it() {
     assert_eq!(documents, objects, "{text}");
     assert!(text.starts_with("---\nitems:\n"), "{text}");
 }
+
+#[test]
+fn sharded_processes_keep_their_names_and_are_fenced() {
+    let sharded = Installation { sharded: true, replicas: 5, ..installation() };
+    let objects = sharded.objects();
+    let of_kind = |kind: &str| objects.iter().filter(|object| object["kind"] == kind).collect::<Vec<_>>();
+    assert!(of_kind("Deployment").is_empty());
+    let stateful_set = of_kind("StatefulSet")[0];
+    assert_eq!(stateful_set["spec"]["replicas"], 5);
+    assert_eq!(stateful_set["spec"]["podManagementPolicy"], "Parallel");
+    let container = &stateful_set["spec"]["template"]["spec"]["containers"][0];
+    assert_eq!(container["env"][0]["name"], "POD_NAME");
+    let policy = of_kind("ValidatingAdmissionPolicy")[0];
+    assert_eq!(policy["spec"]["matchConstraints"]["resourceRules"][0]["resources"], json!(["configmaps"]));
+    assert!(policy["spec"]["matchConditions"][0].to_string().contains("system:serviceaccount:pairs:pairs"));
+    let binding = of_kind("ValidatingAdmissionPolicyBinding")[0];
+    assert_eq!(binding["spec"]["paramRef"]["name"], "two-configmaps");
+    let cluster_role = of_kind("ClusterRole")[0].to_string();
+    assert!(cluster_role.contains("controllerrings/status"), "{cluster_role}");
+}

@@ -2,12 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::ResourceExt;
-use kube::api::ListParams;
-use serde_json::json;
+use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use kube::{Api, ResourceExt};
+use serde_json::{Value, json};
 use two_configmaps::TwoConfigMaps;
+use windlass::Controller;
 use windlass_runtime::Running;
+use windlass_runtime::manifests::fencing_policy;
 use windlass_runtime::sharding::{EPOCH_ANNOTATION, SLOT_LABEL, ShardSettings, Timing, WRITER_ANNOTATION};
 
 use crate::support::{Cluster, Sent, Tap, eventually, install_rings, manager, on_both_servers};
@@ -190,7 +193,65 @@ async fn outputs_of_before_are_adopted(cluster: &Cluster) {
     member.running.stop().await;
 }
 
+/// What an earlier owner sent, and what arrives late, is refused; others change outputs as they please.
+async fn late_writes_are_refused(cluster: &Cluster) {
+    install_rings(cluster).await;
+    let review: Api<SelfSubjectReview> = Api::all(cluster.client.clone());
+    let review =
+        review.create(&PostParams::default(), &SelfSubjectReview::default()).await.expect("a review");
+    let user = review.status.and_then(|status| status.user_info?.username).expect("a user");
+    let policy = fencing_policy(&Controller::new(TwoConfigMaps), &user);
+    apply(cluster, "validatingadmissionpolicies", &policy[0]).await;
+    apply(cluster, "validatingadmissionpolicybindings", &policy[1]).await;
+    let member = member(cluster, "first").await;
+    until_serving(&member, 64).await;
+    cluster.create_pair("a").await;
+    cluster.until_ready("a").await;
+    let child = cluster.config_maps().get("a-cm1").await.expect("it is there");
+    let epoch: u64 = child.annotations()[EPOCH_ANNOTATION].parse().expect("a number");
+    let with_epoch = async |epoch: u64| {
+        let patch = json!({"metadata": {"annotations": {EPOCH_ANNOTATION: epoch.to_string()}}});
+        let config_maps = cluster.config_maps();
+        config_maps.patch("a-cm1", &PatchParams::default(), &Patch::Merge(patch)).await
+    };
+    // The parameters of a policy reach a server by a watch, and so do policies.
+    eventually(
+        "an earlier epoch is refused",
+        async || matches!(with_epoch(epoch - 1).await, Err(kube::Error::Api(status)) if status.code == 403),
+    )
+    .await;
+    with_epoch(epoch + 1).await.expect("a later epoch is fine");
+    member.running.stop().await;
+    for (plural, object) in
+        [("validatingadmissionpolicybindings", &policy[1]), ("validatingadmissionpolicies", &policy[0])]
+    {
+        let name = object["metadata"]["name"].as_str().expect("a name");
+        of_plural(cluster, plural, object).delete(name, &DeleteParams::default()).await.expect("it is there");
+    }
+}
+
+fn of_plural(cluster: &Cluster, plural: &str, object: &Value) -> Api<DynamicObject> {
+    let resource = ApiResource {
+        group: "admissionregistration.k8s.io".to_owned(),
+        version: "v1".to_owned(),
+        api_version: "admissionregistration.k8s.io/v1".to_owned(),
+        kind: object["kind"].as_str().expect("a kind").to_owned(),
+        plural: plural.to_owned(),
+    };
+    Api::all_with(cluster.client.clone(), &resource)
+}
+
+async fn apply(cluster: &Cluster, plural: &str, object: &Value) {
+    let name = object["metadata"]["name"].as_str().expect("a name");
+    let params = PatchParams::apply("test").force();
+    of_plural(cluster, plural, object)
+        .patch(name, &params, &Patch::Apply(object))
+        .await
+        .expect("it is applied");
+}
+
 on_both_servers! {
+    late_writes_are_refused
     two_members_share_the_parents
     objects_of_a_killed_member_are_taken_over
     member_that_leaves_hands_over
