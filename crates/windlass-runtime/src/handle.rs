@@ -145,6 +145,14 @@ impl Health for Handle {
                 InformerState { .. } => Check::bad(name, "cache not synced yet"),
             }
         };
-        self.informers().into_iter().map(check).chain(self.shared.degraded.checks()).collect()
+        let rings = self.shared.enqueuers.values().filter_map(|enqueuer| {
+            let shard = enqueuer.upgrade()?.context.shard.clone()?;
+            let name = format!("ring {}", shard.spec.controller_type);
+            Some(match shard.registry_error() {
+                None => Check::good(name),
+                Some(error) => Check::bad(name, error),
+            })
+        });
+        self.informers().into_iter().map(check).chain(rings).chain(self.shared.degraded.checks()).collect()
     }
 }

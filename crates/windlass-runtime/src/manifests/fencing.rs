@@ -37,7 +37,7 @@ pub fn fencing_policy(controller: &Controller, user: &str) -> [Value; 2] {
         "metadata": { "name": name },
         "spec": {
             "policyName": name,
-            // Without a ring nobody writes.
+            // Without a ring no one writes.
             "paramRef": { "name": ring, "parameterNotFoundAction": "Allow" },
             "validationActions": ["Deny"],
         },

@@ -7,6 +7,7 @@
 mod clock;
 mod fleet;
 mod grant;
+mod name_check;
 mod outputs;
 mod overview;
 mod parents;

@@ -24,7 +24,7 @@ pub struct RingOverview {
     pub key: Value,
     /// The epoch of the last change of hands.
     pub epoch: u64,
-    /// Who computes what moves; none if nobody has to.
+    /// Who computes what moves; none if no one has to.
     pub lock_holder: Option<String>,
     /// The members, in the order in which they joined.
     pub instances: Vec<InstanceOverview>,
@@ -73,7 +73,7 @@ pub struct MoveOverview {
 /// The sign of life of an instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeaseOverview {
-    /// Which incarnation holds it; none if nobody does.
+    /// Which incarnation holds it; none if no one does.
     pub incarnation: Option<Incarnation>,
     /// When it was last renewed.
     pub renewed: Option<String>,

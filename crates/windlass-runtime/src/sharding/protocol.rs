@@ -13,6 +13,7 @@ use windlass_shard::{Command, Epoch, Millis, Next, Ring, Slot, Versioned};
 use crate::controller_context::ControllerContext;
 use crate::operations::metrics::ShardMetrics;
 
+use super::name_check::until_name_is_free;
 use super::outputs::OutputInformers;
 use super::parents::Parents;
 use super::registry::Registry;
@@ -69,7 +70,10 @@ impl Protocol {
             tasks: JoinSet::new(),
             compacting: false,
         };
-        self.outputs.unlabelled_synced().await;
+        tokio::join!(
+            self.outputs.unlabelled_synced(),
+            until_name_is_free(&self.shard, &*self.registry, &mut stopping),
+        );
         let (ring, registry) = (&self.shard.spec.controller_type, self.registry.name());
         tracing::info!(ring, instance = %self.shard.instance().id(), registry, "joining the ring");
         loop {
@@ -82,6 +86,7 @@ impl Protocol {
             match self.step(&mut driving) {
                 Next::Ask(request) => {
                     let answer = self.registry.perform(&request).await;
+                    self.shard.set_registry_error(self.registry.last_error());
                     let now = self.shard.now();
                     self.shard.instance().answered(answer, now);
                 }
@@ -110,7 +115,7 @@ impl Protocol {
         if commands.is_empty() {
             return;
         }
-        let (mut load, mut dropped, mut started) = (Vec::new(), Vec::new(), 0);
+        let (mut load, mut dropped, mut started, mut draining) = (Vec::new(), Vec::new(), 0, 0);
         for command in commands {
             driving.commands += 1;
             let (Command::Load(slot, epoch)
@@ -131,6 +136,7 @@ impl Protocol {
                 Command::Drain(..) => {
                     self.shard.slots().drain(slot, epoch);
                     stop_serving(&self.shard, &self.context, &self.parents, slot);
+                    draining += 1;
                 }
                 Command::Drop(..) => {
                     let served = self.shard.slots().serves(slot).is_some();
@@ -145,7 +151,7 @@ impl Protocol {
         }
         load.retain(|(slot, _, number)| driving.last_commands.get(slot) == Some(number));
         let ring = &self.shard.spec.controller_type;
-        tracing::info!(ring, gained = load.len(), started, lost = dropped.len(), "slots changed");
+        tracing::info!(ring, gained = load.len(), started, draining, lost = dropped.len(), "slots changed");
         self.outputs.drop_slots(&dropped);
         if !load.is_empty() {
             self.load(load, driving);
@@ -159,7 +165,7 @@ impl Protocol {
         driving.tasks.spawn(async move {
             let numbers: Vec<Slot> = slots.iter().map(|(slot, ..)| *slot).collect();
             tokio::join!(parents.refresh(), outputs.load(&numbers));
-            // If nobody listens any more, the process is about to end.
+            // If no one listens any more, the process is about to end.
             let _ = sender.send(slots);
             false
         });

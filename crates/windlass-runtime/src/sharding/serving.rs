@@ -12,7 +12,7 @@ use super::shard::Shard;
 use windlass_shard::Slot;
 
 /// Enqueues all parents of a slot. Their events were dropped while the slot was another's, or was loaded. What is live
-/// goes first, so that a mass move holds up nobody.
+/// goes first, so that a mass move holds up no one.
 pub(super) fn start_serving(shard: &Shard, context: &Arc<ControllerContext>, parents: &Parents, slot: Slot) {
     let owned = shard.parents_of(slot);
     for parent in &owned {

@@ -31,6 +31,7 @@ pub(crate) struct Shard {
     parents: Mutex<Parents>,
     find_uid: OnceLock<FindUid>,
     outputs: Arc<OutputInformers>,
+    registry_error: Mutex<Option<String>>,
 }
 
 /// All parents by slot, and the slots of those that were deleted and may still have a reconcile to come.
@@ -69,6 +70,7 @@ impl Shard {
             parents: Mutex::new(Parents { directory: Directory::new(count), gone: BTreeMap::new() }),
             find_uid: OnceLock::new(),
             outputs,
+            registry_error: Mutex::default(),
         }
     }
 
@@ -83,6 +85,15 @@ impl Shard {
 
     pub(crate) fn outputs(&self) -> &Arc<OutputInformers> {
         &self.outputs
+    }
+
+    /// Why the registry could not be read or written the last time; none if it could.
+    pub(crate) fn registry_error(&self) -> Option<String> {
+        self.registry_error.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn set_registry_error(&self, error: Option<String>) {
+        *self.registry_error.lock().unwrap_or_else(PoisonError::into_inner) = error;
     }
 
     /// The protocol's state.

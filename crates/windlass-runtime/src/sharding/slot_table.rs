@@ -1,4 +1,4 @@
-//! Which slots are served, and what is going on in each: reconciles, and writes that nobody has answered.
+//! Which slots are served, and what is going on in each: reconciles, and writes that got no answer.
 //!
 //! It is pure: the time is an argument. The protocol says what to do with slots
 //! ([`Command`](windlass_shard::Command)); this says when a slot is drained.

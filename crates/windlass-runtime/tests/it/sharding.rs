@@ -11,9 +11,10 @@ use two_configmaps::TwoConfigMaps;
 use windlass::Controller;
 use windlass_runtime::Running;
 use windlass_runtime::manifests::fencing_policy;
+use windlass_runtime::operations::endpoints::Health;
 use windlass_runtime::sharding::{EPOCH_ANNOTATION, SLOT_LABEL, ShardSettings, Timing, WRITER_ANNOTATION};
 
-use crate::support::{Cluster, Sent, Tap, eventually, install_rings, manager, on_both_servers};
+use crate::support::{Cluster, Sent, Tap, eventually, install_rings, manager, on_both_servers, rings};
 
 /// An instance of the example's controller, and the tap on its wire.
 struct Member {
@@ -21,7 +22,7 @@ struct Member {
     tap: Tap,
 }
 
-/// Times for which nobody waits long.
+/// Short times, for quick tests.
 fn quick() -> Timing {
     Timing { lease_ms: 2_000, renew_ms: 1_300, request_ms: 600, retry_ms: 200, drift_ms: 20, settle_ms: 50 }
 }
@@ -180,6 +181,59 @@ async fn member_that_restarts_keeps_its_slots(cluster: &Cluster) {
     second.running.stop().await;
 }
 
+/// A second process of the same name does nothing as long as the first one lives, and says why.
+async fn second_process_of_a_name_is_refused(cluster: &Cluster) {
+    install_rings(cluster).await;
+    let first = member(cluster, "first").await;
+    until_serving(&first, 64).await;
+    let second = member(cluster, "first").await;
+    let explains = || {
+        let checks = second.running.handle().readiness();
+        checks.iter().any(|check| format!("{check:?}").contains("another process runs as instance first"))
+    };
+    eventually("it says why it is not ready", async || explains()).await;
+    assert_eq!(gauge(&second, "windlass_shard_slots_owned"), 0);
+    create_pairs(cluster).await;
+    until_all_ready(cluster).await;
+    assert_eq!(writers(&children(cluster).await), BTreeSet::from(["first/1".to_owned()]));
+    first.running.stop().await;
+    until_serving(&second, 64).await;
+    assert!(!explains(), "it is over");
+    second.running.stop().await;
+}
+
+/// A ring that somebody has edited is explained in its conditions, and everybody keeps what they have.
+async fn edited_ring_is_explained(cluster: &Cluster) {
+    install_rings(cluster).await;
+    let first = member(cluster, "first").await;
+    until_serving(&first, 64).await;
+    let rings = rings(cluster);
+    let good = rings.get("two-configmaps").await.expect("it is there").data["status"]["slots"].clone();
+    let edit = async |slots: &Value| {
+        let patch = json!({"status": {"slots": slots}});
+        rings
+            .patch_status("two-configmaps", &PatchParams::default(), &Patch::Merge(patch))
+            .await
+            .expect("a ring");
+    };
+    edit(&json!([{"from": 0, "to": 9, "owner": 7, "epoch": 1, "phase": "Owned", "clean": true}])).await;
+    let message = async || {
+        let ring = rings.get("two-configmaps").await.expect("it is there");
+        ring.data["status"]["conditions"][0]["message"].as_str().unwrap_or_default().to_owned()
+    };
+    eventually("it is explained", async || message().await.contains("the owner of the run from slot 0"))
+        .await;
+    create_pairs(cluster).await;
+    until_all_ready(cluster).await;
+    edit(&good).await;
+    // The next change of the ring removes the condition.
+    let second = member(cluster, "second").await;
+    until_serving(&second, 32).await;
+    assert_eq!(message().await, "");
+    first.running.stop().await;
+    second.running.stop().await;
+}
+
 /// Outputs that were made before the controller was sharded get their slot, and are found when they are to go.
 async fn outputs_of_before_are_adopted(cluster: &Cluster) {
     install_rings(cluster).await;
@@ -252,6 +306,8 @@ async fn apply(cluster: &Cluster, plural: &str, object: &Value) {
 
 on_both_servers! {
     late_writes_are_refused
+    second_process_of_a_name_is_refused
+    edited_ring_is_explained
     two_members_share_the_parents
     objects_of_a_killed_member_are_taken_over
     member_that_leaves_hands_over

@@ -191,14 +191,7 @@ pub(crate) async fn install_rings(cluster: &Cluster) {
         .patch("controllerrings.windlass.dev", &apply, &Patch::Apply(definition))
         .await
         .expect("a CRD");
-    let resource = kube::api::ApiResource {
-        group: "windlass.dev".to_owned(),
-        version: "v1alpha1".to_owned(),
-        api_version: "windlass.dev/v1alpha1".to_owned(),
-        kind: "ControllerRing".to_owned(),
-        plural: "controllerrings".to_owned(),
-    };
-    let rings: Api<kube::api::DynamicObject> = Api::all_with(cluster.client.clone(), &resource);
+    let rings = rings(cluster);
     eventually("rings are served", async || rings.list(&Default::default()).await.is_ok()).await;
     for ring in rings.list(&Default::default()).await.expect("a list") {
         rings
@@ -206,4 +199,16 @@ pub(crate) async fn install_rings(cluster: &Cluster) {
             .await
             .expect("it is there");
     }
+}
+
+/// The rings of a cluster.
+pub(crate) fn rings(cluster: &Cluster) -> Api<kube::api::DynamicObject> {
+    let resource = kube::api::ApiResource {
+        group: "windlass.dev".to_owned(),
+        version: "v1alpha1".to_owned(),
+        api_version: "windlass.dev/v1alpha1".to_owned(),
+        kind: "ControllerRing".to_owned(),
+        plural: "controllerrings".to_owned(),
+    };
+    Api::all_with(cluster.client.clone(), &resource)
 }

@@ -4,7 +4,7 @@ mod cluster;
 mod rig;
 mod tap;
 
-pub(crate) use cluster::{Cluster, Embedded, client_of, install_rings};
+pub(crate) use cluster::{Cluster, Embedded, client_of, install_rings, rings};
 pub(crate) use rig::{Rig, manager};
 pub(crate) use tap::{Fault, Sent, Tap};
 

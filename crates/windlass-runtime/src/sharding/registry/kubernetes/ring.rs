@@ -14,7 +14,7 @@ use crate::informer::{EventHandler, Informer, Selection, WatchEvent, follow};
 
 use super::{FIELD_MANAGER, ring_kind, version_of};
 
-/// The condition that explains a status that nobody can use.
+/// The condition that explains a status that no one can use.
 const READABLE: &str = "Readable";
 
 /// The resource of rings: cluster-scoped, as their controllers' names are.
@@ -30,7 +30,7 @@ pub(super) fn get(spec: &RingSpec) -> Request {
     on_ring(Verb::Get, spec)
 }
 
-/// The object without a status: nobody is a member.
+/// The object without a status: no one is a member.
 pub(super) fn create(spec: &RingSpec) -> Request {
     let metadata = json!({ "name": spec.controller_type });
     Request::new(Verb::Create, ring_resource())
@@ -70,7 +70,7 @@ pub(super) fn missing(spec: &RingSpec, response: &Response) -> Result<Option<Ver
     }
 }
 
-/// Reads the register; none if nobody has written it yet.
+/// Reads the register; none if no one has written it yet.
 pub(super) fn from_object(spec: &RingSpec, object: &Value) -> Result<Option<Versioned<Arc<Ring>>>, String> {
     let name = &spec.controller_type;
     let found: RingSpec = serde_json::from_value(object["spec"].clone())
@@ -147,7 +147,7 @@ impl EventHandler for RingChanges {
         let Some(object) = &event.after else { return };
         // What cannot be read is reported by the next read.
         if let Ok(Some(ring)) = from_object(&self.spec, object) {
-            // If nobody listens any more, the task ends.
+            // If no one listens any more, the task ends.
             let _ = self.sender.send(ring);
         }
     }
