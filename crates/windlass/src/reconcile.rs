@@ -1,6 +1,6 @@
 //! A reconcile from beginning to end: what happens around the states of a machine, and in which order.
 //!
-//! Read the parent; gone, or not selected: end; suspended: say so and end; deleting: run the finalizer machine, then
+//! Read the parent; gone, not selected or complete: end; suspended: say so and end; deleting: run the finalizer machine, then
 //! remove the finalizer; else add the finalizer if one is needed; run the states; prune what this run
 //! no longer wants; write the status once.
 
@@ -123,7 +123,7 @@ async fn run_phases(
             return Ok(Reconciled::without_run(ReconcileResult::Gone));
         }
     };
-    if !declaration.selects_parent(&parent) {
+    if !declaration.selects_parent(&parent) || declaration.is_completed(&parent) {
         return Ok(Reconciled::without_run(ReconcileResult::Idle));
     }
     let record = read_record(&parent, &declaration.name)?;

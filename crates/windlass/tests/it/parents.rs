@@ -97,6 +97,23 @@ impl Machine for Second {
     }
 }
 
+/// Says that a parent that waits is complete.
+struct Once;
+
+impl Machine for Once {
+    type Parent = Gadget;
+    type State = Only;
+
+    fn declare(&self, declaration: &mut Declaration) {
+        declaration.output::<ConfigMap>().completed(|gadget: &Gadget| gadget.spec.wait);
+    }
+
+    async fn run(&self, _: Only, cx: &Cx<Gadget>) -> Outcome<Only> {
+        cx.ensure(map("out"));
+        done()
+    }
+}
+
 struct OnCramped;
 
 impl Machine for OnCramped {
@@ -260,4 +277,28 @@ fn a_built_in_parent_gets_outputs_and_no_status() {
 #[should_panic(expected = "the controller name \"My Controller\" cannot be used")]
 fn a_name_that_no_label_can_carry_is_refused_at_once() {
     Controller::new(BadName);
+}
+
+#[test]
+fn completed_parent_is_left_alone_until_its_deletion() {
+    let controller = Controller::new(Once);
+    let declaration = controller.declaration();
+    let mut gadget = to_value(&Gadget::new("g", GadgetSpec { wait: true })).unwrap();
+    gadget["metadata"]["namespace"] = json!("default");
+    let gadgets = Key::new("test.windlass.dev", "gadgets", "default", "g");
+    assert!(declaration.triggers(&gadgets, None, Some(&gadget)).is_empty());
+    let mut local = local();
+    local.cluster.request(
+        &Request::new(Verb::Create, Gadget::kind_info().resource)
+            .in_namespace("default")
+            .with_body(gadget.clone()),
+    );
+    assert_eq!(local.reconcile(&controller, &target()).unwrap().result, ReconcileResult::Idle);
+    assert!(
+        local.cluster.store().get(&Key::new("", "configmaps", "default", "out")).is_none(),
+        "nothing is left to do for it"
+    );
+    gadget["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    assert!(!declaration.is_completed(&gadget), "it may have a finalizer to run");
+    assert_eq!(declaration.triggers(&gadgets, None, Some(&gadget)).len(), 1);
 }
