@@ -52,6 +52,15 @@ struct Driving {
     compacting: bool,
 }
 
+/// What the commands of one step come to.
+#[derive(Default)]
+struct Batch {
+    load: Loaded,
+    started: usize,
+    draining: usize,
+    lost: Vec<Slot>,
+}
+
 impl Drop for Protocol {
     fn drop(&mut self) {
         // Informers and what they notify refer to each other.
@@ -115,46 +124,49 @@ impl Protocol {
         if commands.is_empty() {
             return;
         }
-        let (mut load, mut dropped, mut started, mut draining) = (Vec::new(), Vec::new(), 0, 0);
-        for command in commands {
-            driving.commands += 1;
-            let (Command::Load(slot, epoch)
-            | Command::Start(slot, epoch)
-            | Command::Drain(slot, epoch)
-            | Command::Drop(slot, epoch)) = command;
-            driving.last_commands.insert(slot, driving.commands);
-            match command {
-                Command::Load(..) => {
-                    self.shard.slots().load(slot, epoch);
-                    load.push((slot, epoch, driving.commands));
-                }
-                Command::Start(..) => {
-                    self.shard.slots().start(slot, epoch);
-                    start_serving(&self.shard, &self.context, &self.parents, slot);
-                    started += 1;
-                }
-                Command::Drain(..) => {
-                    self.shard.slots().drain(slot, epoch);
-                    stop_serving(&self.shard, &self.context, &self.parents, slot);
-                    draining += 1;
-                }
-                Command::Drop(..) => {
-                    let served = self.shard.slots().serves(slot).is_some();
-                    self.shard.slots().drop_slot(slot, epoch);
-                    if served {
-                        stop_serving(&self.shard, &self.context, &self.parents, slot);
-                    }
-                    driving.last_commands.remove(&slot);
-                    dropped.push(slot);
-                }
-            }
-        }
+        let mut batch = Batch::default();
+        commands.into_iter().for_each(|command| self.perform(command, driving, &mut batch));
+        let Batch { mut load, started, draining, lost } = batch;
         load.retain(|(slot, _, number)| driving.last_commands.get(slot) == Some(number));
         let ring = &self.shard.spec.controller_type;
-        tracing::info!(ring, gained = load.len(), started, draining, lost = dropped.len(), "slots changed");
-        self.outputs.drop_slots(&dropped);
+        tracing::info!(ring, gained = load.len(), started, draining, lost = lost.len(), "slots changed");
+        self.outputs.drop_slots(&lost);
         if !load.is_empty() {
             self.load(load, driving);
+        }
+    }
+
+    /// Does what a command says, but for what is done for a whole batch.
+    fn perform(&self, command: Command, driving: &mut Driving, batch: &mut Batch) {
+        let (Command::Load(slot, epoch)
+        | Command::Start(slot, epoch)
+        | Command::Drain(slot, epoch)
+        | Command::Drop(slot, epoch)) = command;
+        driving.commands += 1;
+        driving.last_commands.insert(slot, driving.commands);
+        let served = self.shard.slots().serves(slot).is_some();
+        match command {
+            Command::Load(..) => {
+                self.shard.slots().load(slot, epoch);
+                batch.load.push((slot, epoch, driving.commands));
+            }
+            Command::Start(..) => {
+                self.shard.slots().start(slot, epoch);
+                start_serving(&self.shard, &self.context, &self.parents, slot);
+                batch.started += 1;
+            }
+            Command::Drain(..) => {
+                self.shard.slots().drain(slot, epoch);
+                batch.draining += 1;
+            }
+            Command::Drop(..) => {
+                self.shard.slots().drop_slot(slot, epoch);
+                driving.last_commands.remove(&slot);
+                batch.lost.push(slot);
+            }
+        }
+        if served && self.shard.slots().serves(slot).is_none() {
+            stop_serving(&self.shard, &self.context, &self.parents, slot);
         }
     }
 
@@ -216,8 +228,7 @@ impl Protocol {
 
     /// Publishes what can be counted.
     fn publish(&self) {
-        let ring = self.shard.instance().ring().cloned();
-        let (tracked, owned) = self.shard.object_counts(ring.as_ref());
+        let (tracked, owned) = self.shard.object_counts();
         let slots = self.shard.slots();
         self.metrics.set(slots.owned().count(), slots.served(), tracked, owned);
     }

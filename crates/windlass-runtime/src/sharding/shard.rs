@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::Notify;
 use windlass::ObjectRef;
 use windlass_shard::{
-    Directory, Epoch, Instance, KeyField, Millis, Observed, Processed, Ring, RingSpec, Slot, SlotCount,
-    SlotRange, Timing, Uid,
+    Directory, Epoch, Instance, KeyField, Millis, Observed, Processed, RingSpec, Slot, SlotCount, SlotRange,
+    Timing, Uid,
 };
 
 use super::clock::Clock;
@@ -209,11 +209,10 @@ impl Shard {
         lost.into_keys().collect()
     }
 
-    /// Number of objects that are tracked, and of those that this instance owns by a ring.
-    pub(crate) fn object_counts(&self, ring: Option<&Ring>) -> (usize, usize) {
-        let id = self.instance().id().clone();
-        let parents = self.parents();
-        let owned = ring.map_or(0, |ring| parents.directory.owned_by(ring, &id));
+    /// Number of objects that are tracked, and of those that this instance owns by the ring.
+    pub(crate) fn object_counts(&self) -> (usize, usize) {
+        let (instance, parents) = (self.instance(), self.parents());
+        let owned = instance.ring().map_or(0, |ring| parents.directory.owned_by(ring, instance.id()));
         (parents.directory.len(), owned)
     }
 }
