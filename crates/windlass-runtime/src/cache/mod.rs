@@ -35,6 +35,7 @@ struct Objects {
     reached: u64,
 }
 
+#[derive(Clone)]
 struct Kept {
     uid: Box<str>,
     version: u64,
@@ -243,6 +244,31 @@ impl Cache {
         }
         objects.tombstones.retain(|uid, tombstone| tombstone.outlives(uids.contains(uid), version));
         changes
+    }
+
+    /// Objects are of no interest any more, though they are there.
+    pub(crate) fn forget(&self, unwanted: impl Fn(&ObjectRef, &str) -> bool) {
+        let mut objects = self.write();
+        let forgotten =
+            |(key, kept): (&Arc<ObjectRef>, &Kept)| unwanted(key, &kept.uid).then(|| Arc::clone(key));
+        let forgotten: Vec<Arc<ObjectRef>> = objects.by_key.iter().filter_map(forgotten).collect();
+        forgotten.iter().for_each(|key| drop(objects.remove(key)));
+    }
+
+    /// Keeps what another cache keeps, as far as it is wanted. Both have the same indexes.
+    pub(crate) fn absorb(&self, other: &Cache, wanted: impl Fn(&ObjectRef, &str, &str) -> bool) {
+        let (mut objects, other) = (self.write(), other.read());
+        for (key, kept) in other.by_key.iter().filter(|(key, kept)| wanted(key, &kept.uid, &kept.text)) {
+            if objects.by_key.get(key).is_none_or(|known| known.version < kept.version) {
+                objects.remove(key);
+                objects.by_label.insert(&kept.labels, key);
+                objects.by_key.insert(Arc::clone(key), kept.clone());
+            }
+        }
+        objects.tombstones.extend(other.tombstones.iter().map(|(uid, tombstone)| (uid.clone(), *tombstone)));
+        // It has seen everything only up to where all of them were.
+        objects.reached =
+            if objects.reached == 0 { other.reached } else { objects.reached.min(other.reached) };
     }
 
     /// Whether an apply with this hash is known to change nothing in the object as it is.

@@ -246,3 +246,16 @@ fn an_apply_is_remembered_for_one_version() {
     assert!(cache.see(object("a", "1", 6)));
     assert!(!cache.is_applied(&key("a"), 6, 77));
 }
+
+#[test]
+fn cache_that_absorbs_another_goes_on_where_that_was() {
+    let (other, cache) = (Cache::default(), Cache::default());
+    other.relist(vec![object("a", "1", 1), object("b", "2", 2)], 7);
+    cache.absorb(&other, |key, _, _| key.name == "a");
+    assert_eq!((cache.len(), cache.reached()), (1, 7));
+    let changes = cache.relist(vec![object("a", "1", 1), object("c", "3", 8)], 9);
+    let names: Vec<&str> = changes.iter().map(|change| change.key.name.as_str()).collect();
+    assert_eq!(names, ["c"], "what is known is not new");
+    cache.forget(|key, _| key.name == "c");
+    assert_eq!(cache.len(), 1);
+}

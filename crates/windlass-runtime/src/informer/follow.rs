@@ -113,7 +113,14 @@ async fn list(api: &Api, informer: &Informer) -> Result<(), Broken> {
         }
     };
     let origin = if informer.state.is_synced() { EventOrigin::Live } else { EventOrigin::Initial };
-    let changes = informer.cache.relist(items, version);
+    let changes = {
+        let gate = informer.gate.held();
+        if gate.is_shut() {
+            return Ok(());
+        }
+        items.retain(|(head, _)| gate.lets_in(&head.key.namespace, &head.uid));
+        informer.cache.relist(items, version)
+    };
     for change in &changes {
         informer.announce(change, origin);
     }
@@ -157,7 +164,13 @@ async fn watch_once(api: &Api, informer: &Informer, backoff: &mut JitteredBackof
 }
 
 fn perform(informer: &Informer, event: Event) -> Result<(), Broken> {
+    let gate = informer.gate.held();
     let change = match event {
+        // The server sends only what is selected, but not all of it is wanted any more.
+        Event::Put(head, _) | Event::Deleted(head) if !gate.lets_in(&head.key.namespace, &head.uid) => {
+            informer.cache.bookmark(head.version);
+            None
+        }
         Event::Put(head, text) => informer.cache.put(head, text, Source::Informer),
         Event::Deleted(head) => informer.cache.deleted(&head),
         Event::Bookmark(version) if !informer.cache.bookmark(version) => return Err(Broken::Expired),
@@ -165,6 +178,7 @@ fn perform(informer: &Informer, event: Event) -> Result<(), Broken> {
         Event::Failed(status) => return Err(broken(status)),
         Event::Unknown => None,
     };
+    drop(gate);
     if let Some(change) = change {
         informer.announce(&change, EventOrigin::Live);
     }

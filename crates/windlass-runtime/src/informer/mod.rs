@@ -3,6 +3,7 @@
 mod backoff;
 mod events;
 mod follow;
+mod gate;
 mod refresh;
 mod selection;
 mod state;
@@ -13,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use serde_json::Value;
-use windlass::model::selector::{FieldSelector, LabelSelector};
+use windlass::model::selector::{FieldSelector, LabelSelector, ShardSelector};
 use windlass::model::{Key, ResourceId};
 use windlass::{KindInfo, ObjectRef, only_metadata};
 
@@ -22,6 +23,7 @@ use crate::cache::{Cache, Change, Head, Source};
 
 pub(crate) use backoff::JitteredBackoff;
 pub(crate) use follow::follow;
+use gate::{Gate, Passing};
 use refresh::Refresh;
 pub use selection::Selection;
 pub use state::InformerState;
@@ -62,6 +64,7 @@ pub(crate) struct Informer {
     refresh: Refresh,
     labels: LabelSelector,
     fields: FieldSelector,
+    gate: Gate,
     handlers: RwLock<Vec<Arc<dyn EventHandler>>>,
 }
 
@@ -71,6 +74,7 @@ impl Informer {
             kind: Arc::new(kind),
             labels: LabelSelector::parse(selection.labels.as_deref().unwrap_or_default())?,
             fields: FieldSelector::parse(selection.fields.as_deref().unwrap_or_default())?,
+            gate: Gate::new(selection.shards.as_deref())?,
             selection,
             cache: Cache::default(),
             state: StateCell::default(),
@@ -118,6 +122,27 @@ impl Informer {
         self.refresh.refreshed().await;
     }
 
+    /// Keeps only what is in some of its shards from now on. What it kept of others is forgotten without any event.
+    pub(crate) fn narrow(&self, shards: ShardSelector) {
+        let kept = Passing::Shards(shards.clone());
+        self.gate.narrow(shards);
+        self.cache.forget(|key, uid| !kept.lets_in(&key.namespace, uid));
+    }
+
+    /// Takes nothing in any more: what it keeps goes to another one.
+    pub(crate) fn shut(&self) {
+        self.gate.shut();
+    }
+
+    /// Keeps what another informer has kept, which is shut, if it is wanted. What has changed since is announced when
+    /// this informer lists for the first time.
+    pub(crate) fn absorb(&self, shut: &Informer, wanted: impl Fn(&str) -> bool) {
+        let gate = self.gate.held();
+        let is_wanted =
+            |key: &ObjectRef, uid: &str, text: &str| gate.lets_in(&key.namespace, uid) && wanted(text);
+        self.cache.absorb(&shut.cache, is_wanted);
+    }
+
     /// Adds a handler of all events from now on.
     pub(crate) fn add_event_handler(&self, handler: Arc<dyn EventHandler>) {
         self.handlers.write().unwrap_or_else(PoisonError::into_inner).push(handler);
@@ -130,6 +155,7 @@ impl Informer {
         let shows_enough = !this.metadata_only || (that.metadata_only && other.fields.is_everything());
         this == that
             || (shows_enough
+                && this.shards.is_none()
                 && this.reaches(&that.resource, that.namespace.as_deref())
                 && other.labels.is_within(&self.labels)
                 && other.fields.is_within(&self.fields))
@@ -237,7 +263,8 @@ impl Informers {
     ) -> Option<Arc<Informer>> {
         let covers = |informer: &Informer| {
             let Informer { labels: wider, fields: more, selection, .. } = informer;
-            !selection.metadata_only && labels.is_within(wider) && fields.is_within(more)
+            let partial = selection.metadata_only || selection.shards.is_some();
+            !partial && labels.is_within(wider) && fields.is_within(more)
         };
         self.synced(resource, namespace, covers)
     }
@@ -277,7 +304,8 @@ impl Informers {
             informers.iter().filter(|informer| object["kind"] == *informer.kind.kind).peekable();
         informers.peek()?;
         let text: Arc<str> = text.into();
-        for informer in informers {
+        // What is another's is not gone for that.
+        for informer in informers.filter(|informer| informer.gate.lets_in(object)) {
             let head = Head::of(object, &informer.cache.indexed()).ok()?;
             let change = if head.is_last {
                 informer.cache.delete_own(&head.key, Some(&head.uid))

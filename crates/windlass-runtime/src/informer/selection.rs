@@ -14,6 +14,8 @@ pub struct Selection {
     pub labels: Option<String>,
     /// A field selector, as written.
     pub fields: Option<String>,
+    /// A shard selector, as written: only objects whose hash is in its ranges.
+    pub shards: Option<String>,
     /// Whether only the metadata of objects is requested.
     pub metadata_only: bool,
 }
@@ -27,6 +29,7 @@ impl Selection {
             namespace,
             labels: None,
             fields: None,
+            shards: None,
             metadata_only: false,
         }
     }
@@ -59,12 +62,13 @@ impl Selection {
         let mut request = Request::new(Verb::List, self.resource.clone()).in_namespace(namespace);
         request.options.label_selector.clone_from(&self.labels);
         request.options.field_selector.clone_from(&self.fields);
+        request.options.shard_selector.clone_from(&self.shards);
         request
     }
 
     /// Whether nothing but the namespace restricts it.
     pub(super) fn is_whole(&self) -> bool {
-        self.labels.is_none() && self.fields.is_none() && !self.metadata_only
+        self.labels.is_none() && self.fields.is_none() && self.shards.is_none() && !self.metadata_only
     }
 
     /// Whether all objects of a namespace, or (`None`) of all namespaces, are among those that it chooses from.
@@ -77,7 +81,7 @@ impl Selection {
     /// In this order, one that covers another comes first.
     pub(crate) fn narrowness(&self) -> impl Ord + use<> {
         let length = |selector: &Option<String>| selector.as_ref().map_or(0, String::len);
-        let selectors = length(&self.labels) + length(&self.fields);
+        let selectors = length(&self.labels) + length(&self.fields) + length(&self.shards);
         (selectors > 0, self.metadata_only, selectors)
     }
 }
@@ -96,6 +100,9 @@ impl std::fmt::Display for Selection {
             write!(f, " in namespace {namespace}")?;
         }
         let selectors = self.labels.iter().chain(&self.fields);
-        selectors.into_iter().try_for_each(|selector| write!(f, " with {selector}"))
+        selectors.into_iter().try_for_each(|selector| write!(f, " with {selector}"))?;
+        // Written out, these would fill pages of a log.
+        let Some(shards) = &self.shards else { return Ok(()) };
+        write!(f, " in {} ranges of hashes", shards.matches("shardRange").count())
     }
 }
