@@ -201,6 +201,11 @@ impl<Key: Clone> Directory<Key> {
         }
     }
 
+    /// Stops tracking all objects of a slot, and gives back their memory.
+    pub fn forget(&mut self, slot: Slot) {
+        self.len -= std::mem::take(&mut self.slots[slot.index()]).len();
+    }
+
     fn get_mut(&mut self, slot: Slot, uid: Uid) -> Option<&mut Record<Key>> {
         let objects = &mut self.slots[slot.index()];
         let place = objects.binary_search_by_key(&uid, |record| record.uid).ok()?;
@@ -269,5 +274,7 @@ mod tests {
         assert_eq!(directory.get(Slot::new(0), Uid::new("a")), None);
         assert_eq!(directory.get(Slot::new(0), Uid::new("b")).unwrap().key, "b");
         assert_eq!((directory.len(), directory.is_empty()), (2, false));
+        directory.forget(Slot::new(0));
+        assert_eq!((directory.len(), directory.objects(range).count()), (1, 0));
     }
 }
