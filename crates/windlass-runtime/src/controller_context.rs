@@ -36,11 +36,15 @@ impl ControllerContext {
     }
 
     /// The declared watches, each with its number, that are open as long as the controller runs. A sharded controller
-    /// watches outputs by slots, which come and go.
+    /// watches outputs by slots, which come and go, and parents, too, if the server can select them.
     pub(crate) fn watches_from_start(&self) -> impl Iterator<Item = (usize, &WatchDeclaration)> {
-        let is_sharded = self.shard.is_some();
+        let (is_sharded, parents) =
+            (self.shard.is_some(), self.shard.as_ref().is_some_and(|shard| shard.knows_own_alone()));
+        let is_by_slots = move |watch: &WatchDeclaration| {
+            (is_sharded && watch.is_of_outputs()) || (parents && watch.is_of_parents())
+        };
         let watches = self.controller.declaration().all_watches().iter().enumerate();
-        watches.filter(move |(_, watch)| !(is_sharded && watch.is_of_outputs()))
+        watches.filter(move |(_, watch)| !is_by_slots(watch))
     }
 
     /// Exports the depth of the queue as a metric, for as long as there is a queue.

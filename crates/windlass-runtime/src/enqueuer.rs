@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use windlass::{Cause, ObjectRef, Trigger};
 
 use crate::controller_context::ControllerContext;
@@ -59,6 +60,13 @@ impl Enqueuer {
             controller,
             "event dropped: a function that the machine declares for {kind} panicked"
         );
+    }
+
+    /// Whether this process reconciles a parent that looks like this. It may be gone already.
+    pub(crate) fn owns_object(&self, parent: &ObjectRef, object: &Value) -> bool {
+        let uid = windlass::model::object::uid(object);
+        let serves = self.context.shard.as_ref().is_none_or(|shard| shard.serves_uid(parent, uid));
+        serves && self.ownership.is_mine(self.context.controller.name(), parent)
     }
 
     /// Whether this process reconciles a parent.

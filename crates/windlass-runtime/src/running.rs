@@ -123,7 +123,7 @@ pub(crate) async fn start(mut manager: Manager) -> Result<Running, StartError> {
         None => None,
         Some(settings) => Some(Leadership::start(Arc::new(api.clone()), settings, manager.metrics.clone())?),
     };
-    let fleet = fleet(&mut manager, informers.api())?;
+    let fleet = fleet(&mut manager, informers.api()).await?;
     let (sharding_stop, sharding_stopping) = watch::channel(false);
     let mut sharding = Sharding { protocols: JoinSet::new(), stop: sharding_stop, limit: manager.grace };
     let (stop, stopping) = watch::channel(false);
@@ -187,12 +187,14 @@ async fn configure(manager: &mut Manager, informers: &Informers) -> Result<Optio
 }
 
 /// Sharding, if the controllers are sharded.
-fn fleet(manager: &mut Manager, api: &Api) -> Result<Option<Fleet>, StartError> {
+async fn fleet(manager: &mut Manager, api: &Api) -> Result<Option<Fleet>, StartError> {
     let Some(settings) = manager.sharding.take() else { return Ok(None) };
     if manager.leader.is_some() {
         return Err(ShardSettingsError::WithLeader.into());
     }
-    Ok(Some(Fleet::new(settings, api)?))
+    let mut fleet = Fleet::new(settings, api)?;
+    fleet.probe(&manager.controllers, &manager.namespaces, api).await;
+    Ok(Some(fleet))
 }
 
 /// Controllers of one name would take each other's outputs for their own.
@@ -259,7 +261,7 @@ fn worker_pools(
         manager.contests,
     );
     let (mut pools, mut workers) = (Vec::new(), Workers::new());
-    open_informers(manager, informers, fleet.is_some())?;
+    open_informers(manager, informers, fleet)?;
     for controller in manager.controllers.iter().cloned() {
         let metrics = manager.metrics.controller(controller.name());
         let count = manager.workers_of.get(controller.name()).copied().unwrap_or(manager.workers);
@@ -294,10 +296,10 @@ fn worker_pools(
 }
 
 /// Opens the informers of all controllers, the widest first: they also serve narrower ones.
-fn open_informers(manager: &Manager, informers: &Informers, is_sharded: bool) -> Result<(), StartError> {
+fn open_informers(manager: &Manager, informers: &Informers, fleet: Option<&Fleet>) -> Result<(), StartError> {
     let declared = manager.controllers.iter().flat_map(|controller| controller.declaration().all_watches());
-    // Those of outputs are opened by slots.
-    let declared = declared.filter(|declared| !(is_sharded && declared.is_of_outputs()));
+    let is_by_slots = |declared| fleet.is_some_and(|fleet| fleet.is_by_slots(declared));
+    let declared = declared.filter(|declared| !is_by_slots(declared));
     let mut wanted: Vec<(Selection, &windlass::WatchDeclaration)> = declared
         .flat_map(|declared| Selection::all_of(declared, &manager.namespaces).map(move |one| (one, declared)))
         .collect();

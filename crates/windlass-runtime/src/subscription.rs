@@ -52,8 +52,8 @@ impl Subscription {
         Ok(opened.into_iter().map(listen).collect())
     }
 
-    /// To an informer of outputs that is opened while the controller runs: `declared` is the number of their watch.
-    pub(crate) fn to_outputs(enqueuer: &Arc<Enqueuer>, declared: usize) -> Self {
+    /// To an informer that is opened for one watch while the controller runs: `declared` is the number of the watch.
+    pub(crate) fn to_one(enqueuer: &Arc<Enqueuer>, declared: usize) -> Self {
         let bindings = vec![WatchBinding { declared, wider: false }];
         Subscription { enqueuer: Arc::clone(enqueuer), bindings }
     }
@@ -81,7 +81,8 @@ impl Subscription {
 
     /// Updates the condition metrics for a parent that appeared, changed or disappeared.
     fn count_parent(&self, parent: &ObjectRef, before: Option<&Value>, after: Option<&Value>) {
-        if self.enqueuer.owns(parent) {
+        let Some(object) = after.or(before) else { return };
+        if self.enqueuer.owns_object(parent, object) {
             self.enqueuer.context.metrics.parent_changed(before, after);
         }
     }

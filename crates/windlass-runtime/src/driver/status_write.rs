@@ -33,8 +33,9 @@ impl<'a> StatusWrite<'a> {
         if request.verb != Verb::Patch(PatchKind::Merge) || !of_status || request.options.dry_run {
             return None;
         }
-        let informer = informers.covering(&request.resource, request.namespace.as_deref())?;
         let key = ObjectRef::new(request.namespace.as_deref().unwrap_or_default(), name);
+        let informer = informers.covering(&request.resource, request.namespace.as_deref());
+        let informer = informer.or_else(|| informers.knowing(&request.resource, &key))?;
         let mut hasher = DefaultHasher::new();
         manager.hash(&mut hasher);
         hash_without_times(&body["status"], &mut hasher);

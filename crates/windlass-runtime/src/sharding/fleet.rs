@@ -1,9 +1,11 @@
 //! Sharding of all controllers of a process: one ring for each.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use windlass::model::ResourceId;
 use windlass::{Controller, WatchDeclaration};
 use windlass_shard::{Instance, RingSpec, SlotCount};
 
@@ -21,6 +23,7 @@ use super::protocol::Protocol;
 use super::registry::{KubernetesRegistry, Registries};
 use super::settings::{ShardSettings, ShardSettingsError};
 use super::shard::Shard;
+use super::shard_support::selectable;
 
 /// What the controllers of a sharded process have in common.
 pub(crate) struct Fleet {
@@ -28,6 +31,8 @@ pub(crate) struct Fleet {
     count: SlotCount,
     registries: Arc<dyn Registries>,
     clock: Clock,
+    /// The kinds of parents that are watched by slots.
+    by_slots: BTreeSet<ResourceId>,
 }
 
 impl Fleet {
@@ -40,7 +45,17 @@ impl Fleet {
             || Arc::new(KubernetesRegistry::new(api.clone(), namespace, settings.timing)) as Arc<_>;
         let registries = settings.registries.clone().unwrap_or_else(of_cluster);
         let count = SlotCount::new(settings.slots)?;
-        Ok(Fleet { settings, count, registries, clock: Clock::since_boot() })
+        Ok(Fleet { settings, count, registries, clock: Clock::since_boot(), by_slots: BTreeSet::new() })
+    }
+
+    /// Asks the API server which parents can be watched by slots. Without this, all instances watch all.
+    pub(crate) async fn probe(&mut self, controllers: &[Controller], namespaces: &[String], api: &Api) {
+        self.by_slots = selectable(controllers, namespaces, api).await;
+    }
+
+    /// Whether a watch comes and goes with slots. All others are open from the start.
+    pub(crate) fn is_by_slots(&self, watch: &WatchDeclaration) -> bool {
+        watch.is_of_outputs() || (watch.is_of_parents() && self.by_slots.contains(&watch.kind.resource))
     }
 
     /// One controller's part, which does nothing yet.
@@ -54,7 +69,8 @@ impl Fleet {
         let spec = RingSpec { controller_type: controller.name().to_owned(), slots, key };
         let instance = Instance::new(self.settings.id(), self.count, timing, self.clock.now());
         let outputs = Arc::new(OutputInformers::new(informers, namespaces));
-        Arc::new(Shard::new(spec, instance, self.count, timing, self.clock.clone(), outputs))
+        let shard = Shard::new(spec, instance, self.count, timing, self.clock.clone(), outputs);
+        Arc::new(shard.knowing_own_alone(self.is_by_slots(&controller.declaration().all_watches()[0])))
     }
 
     /// Follows the parents of a controller. It must come before whatever is notified of them.
@@ -64,14 +80,17 @@ impl Fleet {
     pub(crate) fn parents<'a>(
         shard: &Arc<Shard>,
         controller: &'a Controller,
-        informers: &Informers,
+        informers: &Arc<Informers>,
         namespaces: &[String],
     ) -> Result<Arc<Parents>, (&'a WatchDeclaration, String)> {
         let declaration = controller.declaration();
+        if shard.knows_own_alone() {
+            return Ok(Arc::new(Parents::of_slots((informers, namespaces), shard, declaration)));
+        }
         let declared = &declaration.all_watches()[0];
         let opened =
             Selection::all_of(declared, namespaces).map(|selection| open(informers, declared, selection));
-        Ok(Arc::new(Parents::follow(opened.collect::<Result<_, _>>()?, shard, declaration)))
+        Ok(Arc::new(Parents::all(opened.collect::<Result<_, _>>()?, shard, declaration)))
     }
 
     /// Starts to take part in the protocol for one controller.
@@ -85,6 +104,7 @@ impl Fleet {
     ) {
         let outputs = Arc::clone(shard.outputs());
         outputs.start(enqueuer);
+        parents.start(enqueuer);
         let context: Arc<ControllerContext> = Arc::clone(&enqueuer.context);
         let protocol = Protocol {
             registry: self.registries.of_ring(&shard.spec),

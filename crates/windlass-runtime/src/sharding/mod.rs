@@ -4,6 +4,7 @@
 //! a `grant`, which is checked at each send; `slot_table` says which slots are served and when one is drained; `parents`
 //! and `outputs` watch what belongs to the slots.
 
+mod chunks;
 mod clock;
 mod fleet;
 mod grant;
@@ -18,6 +19,8 @@ mod rights;
 mod serving;
 mod settings;
 mod shard;
+mod shard_support;
+mod slot_selection;
 mod slot_table;
 mod stamp;
 
@@ -32,7 +35,7 @@ pub use windlass_shard::{KeyField, Timing};
 
 pub(crate) use fleet::Fleet;
 pub(crate) use grant::{Grant, InFlight, NOT_OWNED};
-pub(crate) use read_again::read_again;
+pub(crate) use read_again::{admit_unknown, read_again};
 pub(crate) use rights::permissions;
 pub(crate) use shard::{Admission, Shard};
 pub(crate) use stamp::as_last_written;

@@ -1,46 +1,112 @@
-//! The parents of a sharded controller: every instance knows of all, and which slot each belongs to.
+//! The parents of a sharded controller, and which slot each belongs to.
+//!
+//! An instance watches those of its slots, if the API server can select them; if not, every instance watches all.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 
 use futures::future::join_all;
 use serde_json::Value;
 use windlass::model::{Timestamp, object};
-use windlass::{Declaration, ObjectRef};
-use windlass_shard::{Observed, Status, Uid};
+use windlass::{Declaration, ObjectRef, WatchDeclaration};
+use windlass_shard::{Observed, Slot, Status, Uid};
 
-use crate::informer::{EventHandler, Informer, WatchEvent};
+use crate::enqueuer::Enqueuer;
+use crate::informer::{EventHandler, Informer, Informers, WatchEvent};
 
+use super::chunks::Chunks;
 use super::shard::Shard;
+use super::slot_selection::SlotSelection;
 
 /// The informers of the parents.
-pub(crate) struct Parents {
-    informers: Vec<Arc<Informer>>,
+pub(crate) enum Parents {
+    /// Every instance watches all, from the start.
+    All(Vec<Arc<Informer>>),
+    /// An instance watches those of its slots.
+    OfSlots { chunks: Arc<Chunks>, shard: Weak<Shard> },
 }
 
 impl Parents {
-    /// Feeds the directory of a shard from these informers.
-    pub(crate) fn follow(
-        informers: Vec<Arc<Informer>>,
-        shard: &Arc<Shard>,
-        declaration: &Declaration,
-    ) -> Self {
-        let tracker = Arc::new(Tracker { shard: Arc::downgrade(shard), declaration: declaration.clone() });
-        informers.iter().for_each(|informer| informer.add_event_handler(Arc::clone(&tracker) as Arc<_>));
+    /// Feeds the directory of a shard from informers of all parents.
+    pub(crate) fn all(informers: Vec<Arc<Informer>>, shard: &Arc<Shard>, declaration: &Declaration) -> Self {
+        let tracker = Tracker::new(shard, declaration);
+        informers.iter().for_each(|informer| informer.add_event_handler(Arc::clone(&tracker)));
         let searched = informers.clone();
         shard.find_uids_with(Box::new(move |parent| {
             searched.iter().find_map(|informer| informer.cache.uid(parent))
         }));
-        Parents { informers }
+        Parents::All(informers)
     }
 
-    /// Lists all parents again, and waits until all that is in the lists is known.
-    pub(crate) async fn refresh(&self) {
-        join_all(self.informers.iter().map(|informer| informer.refreshed())).await;
+    /// Feeds the directory of a shard from watches of its slots, which come and go.
+    pub(crate) fn of_slots(
+        watched: (&Arc<Informers>, &[String]),
+        shard: &Arc<Shard>,
+        declaration: &Declaration,
+    ) -> Self {
+        let selection = SlotSelection::Hash(shard.spec.key, shard.count());
+        let tracker = Tracker::new(shard, declaration);
+        let chunks = Chunks::new(watched, selection, WatchDeclaration::is_of_parents, Some(tracker));
+        let chunks = Arc::new(chunks);
+        let searched = Arc::clone(&chunks);
+        shard.find_uids_with(Box::new(move |parent| searched.uid(parent)));
+        Parents::OfSlots { chunks, shard: Arc::downgrade(shard) }
+    }
+
+    /// Says who is notified.
+    pub(crate) fn start(&self, enqueuer: &Arc<Enqueuer>) {
+        if let Parents::OfSlots { chunks, .. } = self {
+            chunks.start(enqueuer);
+        }
+    }
+
+    /// Lists the parents of slots, consistently, and waits until all that is in the lists is known.
+    pub(crate) async fn load(&self, slots: &[Slot]) {
+        match self {
+            Parents::All(informers) => {
+                join_all(informers.iter().map(|informer| informer.refreshed())).await;
+            }
+            Parents::OfSlots { chunks, shard } => {
+                // What was known of them may be outdated, and nobody would say so.
+                shard.upgrade().iter().for_each(|shard| shard.forget_slots(slots));
+                chunks.load(slots).await;
+            }
+        }
+    }
+
+    /// Slots are another's now: what is known of them is of no use any more, unless every instance knows all.
+    pub(crate) fn drop_slots(&self, slots: &BTreeSet<Slot>) {
+        let Parents::OfSlots { chunks, shard } = self else { return };
+        chunks.drop_slots(slots);
+        let slots: Vec<Slot> = slots.iter().copied().collect();
+        shard.upgrade().iter().for_each(|shard| shard.forget_slots(&slots));
+    }
+
+    /// Whether watches carry much that is not this instance's, or could be fewer.
+    pub(crate) fn is_wasteful(&self) -> bool {
+        matches!(self, Parents::OfSlots { chunks, .. } if chunks.is_wasteful())
+    }
+
+    /// Watches what is owned by as few watches as possible.
+    pub(crate) fn compact(&self) {
+        if let Parents::OfSlots { chunks, .. } = self {
+            chunks.compact();
+        }
+    }
+
+    /// Ends all watches that were opened for slots.
+    pub(crate) fn close(&self) {
+        if let Parents::OfSlots { chunks, .. } = self {
+            chunks.close();
+        }
     }
 
     /// A parent as it is known.
     pub(crate) fn get(&self, parent: &ObjectRef) -> Option<Value> {
-        let found = self.informers.iter().find_map(|informer| informer.cache.get(parent))?;
+        let found = match self {
+            Parents::All(informers) => informers.iter().find_map(|informer| informer.cache.get(parent)),
+            Parents::OfSlots { chunks, .. } => chunks.get(parent),
+        }?;
         serde_json::from_str(&found.text).ok()
     }
 }
@@ -49,6 +115,12 @@ impl Parents {
 struct Tracker {
     shard: Weak<Shard>,
     declaration: Declaration,
+}
+
+impl Tracker {
+    fn new(shard: &Arc<Shard>, declaration: &Declaration) -> Arc<dyn EventHandler> {
+        Arc::new(Tracker { shard: Arc::downgrade(shard), declaration: declaration.clone() })
+    }
 }
 
 impl EventHandler for Tracker {

@@ -1,6 +1,6 @@
 //! The driver of the protocol: sends what an instance asks of its registry, and does to slots what it says.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -58,13 +58,14 @@ struct Batch {
     load: Loaded,
     started: usize,
     draining: usize,
-    lost: Vec<Slot>,
+    lost: BTreeSet<Slot>,
 }
 
 impl Drop for Protocol {
     fn drop(&mut self) {
         // Informers and what they notify refer to each other.
         self.outputs.close();
+        self.parents.close();
     }
 }
 
@@ -130,7 +131,7 @@ impl Protocol {
         load.retain(|(slot, _, number)| driving.last_commands.get(slot) == Some(number));
         let ring = &self.shard.spec.controller_type;
         tracing::info!(ring, gained = load.len(), started, draining, lost = lost.len(), "slots changed");
-        self.outputs.drop_slots(&lost);
+        self.drop_slots(&lost);
         if !load.is_empty() {
             self.load(load, driving);
         }
@@ -162,7 +163,7 @@ impl Protocol {
             Command::Drop(..) => {
                 self.shard.slots().drop_slot(slot, epoch);
                 driving.last_commands.remove(&slot);
-                batch.lost.push(slot);
+                batch.lost.insert(slot);
             }
         }
         if served && self.shard.slots().serves(slot).is_none() {
@@ -176,7 +177,7 @@ impl Protocol {
         let sender = driving.loaded.0.clone();
         driving.tasks.spawn(async move {
             let numbers: Vec<Slot> = slots.iter().map(|(slot, ..)| *slot).collect();
-            tokio::join!(parents.refresh(), outputs.load(&numbers));
+            tokio::join!(parents.load(&numbers), outputs.load(&numbers));
             // If no one listens any more, the process is about to end.
             let _ = sender.send(slots);
             false
@@ -188,7 +189,7 @@ impl Protocol {
             if driving.last_commands.get(&slot) != Some(&number) {
                 // It was lost meanwhile, or is to be listed again.
                 if !self.shard.slots().is_loading(slot, epoch) {
-                    self.outputs.drop_slots(&[slot]);
+                    self.drop_slots(&BTreeSet::from([slot]));
                 }
                 continue;
             }
@@ -197,18 +198,31 @@ impl Protocol {
         }
     }
 
+    /// Ends to watch slots that are another's.
+    fn drop_slots(&self, slots: &BTreeSet<Slot>) {
+        self.outputs.drop_slots(slots);
+        self.parents.drop_slots(slots);
+    }
+
     /// Waits until there may be something to do.
     async fn wait(&self, until: Millis, driving: &mut Driving, stopping: &mut watch::Receiver<bool>) {
         let now = self.shard.now();
         let drain = self.shard.slots().drains_at(self.shard.timing.request_ms);
         let until = drain.map_or(until, |drain| drain.min(until)).min(now.plus(METRICS_EVERY_MS));
         let pause = Duration::from_millis(until.0.saturating_sub(now.0).max(1));
-        if self.outputs.is_wasteful() && !driving.compacting {
+        let is_wasteful = self.outputs.is_wasteful() || self.parents.is_wasteful();
+        if is_wasteful && !driving.compacting {
             driving.compacting = true;
-            let outputs = Arc::clone(&self.outputs);
+            let (parents, outputs) = (Arc::clone(&self.parents), Arc::clone(&self.outputs));
             driving.tasks.spawn(async move {
                 tokio::time::sleep(COMPACT_AFTER).await;
-                outputs.compact().await;
+                // One of them may be fine as it is.
+                if parents.is_wasteful() {
+                    parents.compact();
+                }
+                if outputs.is_wasteful() {
+                    outputs.compact();
+                }
                 true
             });
         }

@@ -1,15 +1,16 @@
-//! Reading a parent again that was reassigned while it waited in the queue.
+//! Reading a parent that was reassigned while it waited in the queue, or that is not known.
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use windlass::ObjectRef;
-use windlass::model::{Reason, Request, Verb};
+use windlass::model::{Reason, Request, Verb, object};
 
 use crate::controller_context::ControllerContext;
 use crate::driver::Driver;
 
 use super::parents::observed;
-use super::shard::Shard;
+use super::shard::{Admission, Shard};
 
 /// Reads a parent, uncached. Returns whether it is there.
 pub(crate) async fn read_again(
@@ -19,16 +20,50 @@ pub(crate) async fn read_again(
     parent: &ObjectRef,
 ) -> bool {
     let declaration = context.controller.declaration();
+    let Some(Some(object)) = read(context, driver, parent).await else { return false };
+    shard.read(&observed(shard, declaration, parent.clone(), &object));
+    true
+}
+
+/// Decides about a parent that is not known to this instance. It may be another instance's, or may not exist: then it
+/// has the slot of its name, and somebody has to make it.
+pub(crate) async fn admit_unknown(
+    shard: &Arc<Shard>,
+    context: &ControllerContext,
+    driver: &Driver,
+    parent: &ObjectRef,
+) -> Admission {
+    match read(context, driver, parent).await {
+        None => Admission::Refused,
+        Some(None) => shard.admit_as_read(parent, None),
+        Some(Some(object)) => {
+            // Whoever was remembered under this name is not this one, which may be another's.
+            shard.forget_gone(parent);
+            if context.controller.declaration().is_completed(&object) {
+                return Admission::Refused;
+            }
+            shard.admit_as_read(parent, Some(object::uid(&object)))
+        }
+    }
+}
+
+/// Reads a parent, uncached: none if that failed, and none within if it does not exist.
+async fn read(
+    context: &ControllerContext,
+    driver: &Driver,
+    parent: &ObjectRef,
+) -> Option<Option<Arc<Value>>> {
+    let declaration = context.controller.declaration();
     let request = Request::new(Verb::Get, declaration.parent().resource.clone())
         .in_namespace(&parent.namespace)
         .named(&parent.name);
     let response = driver.api().perform(&request).await;
     if let Some(object) = response.as_object() {
-        shard.read(&observed(shard, declaration, parent.clone(), object));
-        return true;
+        return Some(Some(Arc::clone(object)));
     }
-    if response.failure().is_none_or(|status| status.reason != Some(Reason::NotFound)) {
-        tracing::warn!("the parent cannot be read; it is read again when something changes");
+    if response.failure().is_some_and(|status| status.reason == Some(Reason::NotFound)) {
+        return Some(None);
     }
-    false
+    tracing::warn!("the parent cannot be read; it is read again when something changes");
+    None
 }

@@ -30,6 +30,8 @@ pub(crate) struct Shard {
     slots: Mutex<SlotTable>,
     parents: Mutex<Parents>,
     find_uid: OnceLock<FindUid>,
+    /// Whether this instance knows only the parents of its own slots.
+    knows_own_alone: bool,
     outputs: Arc<OutputInformers>,
     registry_error: Mutex<Option<String>>,
 }
@@ -46,6 +48,8 @@ pub(crate) enum Admission {
     Granted(Grant),
     /// It became this instance's since it was last read: read it, and ask again.
     ReadAgain,
+    /// It is not known here, which does not mean that it does not exist: read it, and ask with its uid.
+    Unknown,
     /// It is another instance's, or completed.
     Refused,
 }
@@ -69,9 +73,23 @@ impl Shard {
             slots: Mutex::default(),
             parents: Mutex::new(Parents { directory: Directory::new(count), gone: BTreeMap::new() }),
             find_uid: OnceLock::new(),
+            knows_own_alone: false,
             outputs,
             registry_error: Mutex::default(),
         }
+    }
+
+    /// Whether this instance knows only the parents of its own slots. Without this it knows all.
+    pub(crate) fn knowing_own_alone(self, knows_own_alone: bool) -> Self {
+        Shard { knows_own_alone, ..self }
+    }
+
+    pub(crate) fn knows_own_alone(&self) -> bool {
+        self.knows_own_alone
+    }
+
+    pub(crate) fn count(&self) -> SlotCount {
+        self.count
     }
 
     /// Says how the uid of a parent is found by its name. It is set once, before anything is reconciled.
@@ -136,19 +154,43 @@ impl Shard {
         self.slots().serves(slot).is_some()
     }
 
+    /// Whether this instance reconciles a parent with this uid now.
+    pub(crate) fn serves_uid(&self, parent: &ObjectRef, uid: &str) -> bool {
+        let slot = self.slot_of_uid(parent, uid);
+        self.slots().serves(slot).is_some()
+    }
+
     /// Decides about a parent that was taken from the queue: it may have been reassigned since it was put in.
     pub(crate) fn admit(self: &Arc<Self>, parent: &ObjectRef) -> Admission {
         let uid = self.find_uid.get().and_then(|find| find(parent));
-        let slot = self.slot_of(parent);
-        let Some(epoch) = self.slots().begin(slot) else { return Admission::Refused };
-        // From here on the slot waits for this reconcile.
-        let grant = Grant::new(self, slot, epoch, self.writer());
+        if uid.is_none() && self.knows_own_alone && self.spec.key == KeyField::Uid {
+            return Admission::Unknown;
+        }
+        let Some((grant, slot, epoch)) = self.grant(self.slot_of(parent)) else { return Admission::Refused };
         let Some(uid) = uid else { return Admission::Granted(grant) };
         match self.parents().directory.process(slot, Uid::new(&uid), Some(epoch)) {
             Processed::Reconcile => Admission::Granted(grant),
             Processed::ReadAgain => Admission::ReadAgain,
             Processed::NotMine | Processed::Completed => Admission::Refused,
         }
+    }
+
+    /// Decides about a parent that was not known, and has just been read: it has this uid, or does not exist.
+    pub(crate) fn admit_as_read(self: &Arc<Self>, parent: &ObjectRef, uid: Option<&str>) -> Admission {
+        let slot = match uid {
+            Some(uid) => self.slot_of_uid(parent, uid),
+            None => self.slot_of(parent),
+        };
+        match self.grant(slot) {
+            Some((grant, ..)) => Admission::Granted(grant),
+            None => Admission::Refused,
+        }
+    }
+
+    /// Begins a reconcile of a slot, if it is served: from here on the slot waits for it.
+    fn grant(self: &Arc<Self>, slot: Slot) -> Option<(Grant, Slot, Epoch)> {
+        let epoch = self.slots().begin(slot)?;
+        Some((Grant::new(self, slot, epoch, self.writer()), slot, epoch))
     }
 
     /// The name and the incarnation of this instance.
@@ -163,6 +205,10 @@ impl Shard {
         let mine = self.slots().serves(observed.slot);
         let mut parents = self.parents();
         parents.gone.remove(&*observed.key);
+        // Asked while nobody can forget the slot: an event may come just after that.
+        if self.knows_own_alone && !self.slots().owns(observed.slot) {
+            return;
+        }
         parents.directory.preprocess(observed, mine);
     }
 
@@ -192,6 +238,12 @@ impl Shard {
     /// All of a slot has been read at an epoch: what its objects were read for before no longer counts.
     pub(crate) fn all_read(&self, slot: Slot, epoch: Epoch) {
         self.parents().directory.read_slot(slot, epoch);
+    }
+
+    /// Forgets the parents of some slots.
+    pub(crate) fn forget_slots(&self, slots: &[Slot]) {
+        let mut parents = self.parents();
+        slots.iter().for_each(|slot| parents.directory.forget(*slot));
     }
 
     /// The parents of a slot.

@@ -69,6 +69,11 @@ impl SlotTable {
         self.owned.get(&slot).is_some_and(|owned| owned.epoch == epoch && owned.stage == Stage::Loading)
     }
 
+    /// Whether a slot is this instance's, whatever it does with it.
+    pub(crate) fn owns(&self, slot: Slot) -> bool {
+        self.owned.contains_key(&slot)
+    }
+
     /// The slots that are this instance's, whatever it does with them.
     pub(crate) fn owned(&self) -> impl Iterator<Item = Slot> + '_ {
         self.owned.keys().copied()

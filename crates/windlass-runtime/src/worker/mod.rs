@@ -16,7 +16,7 @@ use crate::operations::events::{Events, Regarding};
 use crate::operations::spans;
 use crate::queue::{Claim, Requeue, Work};
 use crate::recorder::{FlightRecorder, save};
-use crate::sharding::{Admission, read_again};
+use crate::sharding::{Admission, admit_unknown, read_again};
 
 /// Where reconciles of a controller are written down.
 #[derive(Clone)]
@@ -90,9 +90,13 @@ pub(crate) async fn process(
 async fn admitted(context: &ControllerContext, driver: Driver, parent: &ObjectRef) -> Option<Driver> {
     let Some(shard) = &context.shard else { return Some(driver) };
     loop {
-        match shard.admit(parent) {
+        let admission = match shard.admit(parent) {
+            Admission::Unknown => admit_unknown(shard, context, &driver, parent).await,
+            decided => decided,
+        };
+        match admission {
             Admission::Granted(grant) => return Some(driver.granted(Some(grant))),
-            Admission::Refused => return None,
+            Admission::Refused | Admission::Unknown => return None,
             Admission::ReadAgain => {
                 tracing::debug!("the parent was reassigned since it was enqueued, reading it again");
                 if !read_again(shard, context, &driver, parent).await {

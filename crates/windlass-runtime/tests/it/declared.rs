@@ -19,7 +19,7 @@ use windlass_runtime::{Manager, StartError};
 use crate::support::{Cluster, Embedded, Rig, Sent, Tap, eventually, manager, on_both_servers};
 
 #[derive(States)]
-enum Only {
+pub(crate) enum Only {
     #[state(initial, condition = "Seen")]
     Only,
 }
@@ -28,7 +28,7 @@ enum Only {
 type Entries = BTreeMap<String, (u64, Vec<String>)>;
 
 #[derive(Clone, Default)]
-struct Diary(Arc<Mutex<Entries>>);
+pub(crate) struct Diary(Arc<Mutex<Entries>>);
 
 impl Diary {
     fn lock(&self) -> MutexGuard<'_, Entries> {
@@ -50,11 +50,11 @@ impl Diary {
 }
 
 /// Declares what a test gives it, and keeps a diary.
-struct Probe<F> {
-    declare: F,
+pub(crate) struct Probe<F> {
+    pub(crate) declare: F,
     /// Whether it lists the ConfigMaps of its network.
-    lists: bool,
-    diary: Diary,
+    pub(crate) lists: bool,
+    pub(crate) diary: Diary,
 }
 
 impl<F: Fn(&mut Declaration) + Send + Sync + 'static> Machine for Probe<F> {
@@ -93,7 +93,7 @@ async fn probe(
 }
 
 /// The pair whose network an object is in.
-fn network(metadata: &ObjectMeta) -> Vec<ObjectRef> {
+pub(crate) fn network(metadata: &ObjectMeta) -> Vec<ObjectRef> {
     let name = metadata.labels.as_ref().and_then(|labels| labels.get("net"));
     let namespace = metadata.namespace.as_deref().unwrap_or_default();
     name.map(|name| ObjectRef::new(namespace, name)).into_iter().collect()
@@ -106,7 +106,7 @@ fn namesake(metadata: &ObjectMeta) -> Vec<ObjectRef> {
 }
 
 impl Cluster {
-    async fn create_member(&self, name: &str, network: Option<&str>, data: &str) {
+    pub(crate) async fn create_member(&self, name: &str, network: Option<&str>, data: &str) {
         let labels = network.map(|network| [("net".to_owned(), network.to_owned())].into());
         let metadata = ObjectMeta { name: Some(name.to_owned()), labels, ..ObjectMeta::default() };
         let data = Some([("data".to_owned(), data.to_owned())].into());

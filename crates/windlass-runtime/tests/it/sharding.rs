@@ -7,14 +7,16 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
-use two_configmaps::TwoConfigMaps;
-use windlass::Controller;
+use two_configmaps::{Pair, PairSpec, TwoConfigMaps};
+use windlass::model::selector::ShardSelector;
+use windlass::{Controller, Declaration, watching};
 use windlass_runtime::Running;
 use windlass_runtime::manifests::fencing_policy;
 use windlass_runtime::operations::endpoints::Health;
 use windlass_runtime::sharding::{EPOCH_ANNOTATION, SLOT_LABEL, ShardSettings, Timing, WRITER_ANNOTATION};
 
-use crate::support::{Cluster, Sent, Tap, eventually, install_rings, manager, on_both_servers, rings};
+use crate::declared::{Diary, Probe, network};
+use crate::support::{Cluster, Embedded, Sent, Tap, eventually, install_rings, manager, on_both_servers, rings};
 
 /// An instance of the example's controller, and the tap on its wire.
 struct Member {
@@ -36,11 +38,20 @@ async fn member_with(
     name: &str,
     change: impl FnOnce(ShardSettings) -> ShardSettings,
 ) -> Member {
+    member_of(cluster, name, Controller::new(TwoConfigMaps), change).await
+}
+
+async fn member_of(
+    cluster: &Cluster,
+    name: &str,
+    controller: Controller,
+    change: impl FnOnce(ShardSettings) -> ShardSettings,
+) -> Member {
     let tap = Tap::new();
     // Rings are cluster-scoped, and all scenarios share a cluster: each has a controller, and so a ring, of its own.
     let settings = ShardSettings::new(name).in_namespace(&cluster.namespace).slots(64).timing(quick());
     let running = manager(cluster, &tap)
-        .controller(TwoConfigMaps)
+        .with_controller(controller)
         .sharded(change(settings))
         .start()
         .await
@@ -87,6 +98,28 @@ async fn until_all_ready(cluster: &Cluster) {
     }
 }
 
+/// The hashes that a member's last watch of parents selects, of all 2^64; none if it watches all.
+fn watched_by_shards(member: &Member) -> Option<f64> {
+    let is_of_parents = |sent: &Sent| sent.is_watch() && sent.target.contains("/pairs?");
+    let target = member.tap.last(is_of_parents)?.target;
+    let (_, selector) = target.split_once("shardSelector=")?;
+    let selector = ShardSelector::parse(&decoded(selector.split('&').next()?)).expect("a selector");
+    let width = |(first, last): &(u64, u64)| (*last - *first) as f64 + 1.0;
+    Some(selector.ranges().iter().map(width).sum::<f64>() / 2f64.powi(64))
+}
+
+/// A part of a query without its escapes.
+fn decoded(text: &str) -> String {
+    let mut parts = text.split('%');
+    let mut decoded = parts.next().unwrap_or_default().replace('+', " ");
+    for part in parts {
+        let code = u8::from_str_radix(&part[..2], 16).expect("two digits");
+        decoded.push(char::from(code));
+        decoded.push_str(&part[2..].replace('+', " "));
+    }
+    decoded
+}
+
 /// Each parent has one owner, and what it makes says who made it.
 async fn two_members_share_the_parents(cluster: &Cluster) {
     install_rings(cluster).await;
@@ -105,9 +138,11 @@ async fn two_members_share_the_parents(cluster: &Cluster) {
         slots.entry(child.labels()[SLOT_LABEL].clone()).or_default().insert(written);
     }
     assert!(slots.values().all(|writers| writers.len() == 1), "{slots:#?}");
-    let tracked = gauge(&first, "windlass_shard_objects_tracked");
     let owned = [&first, &second].map(|member| gauge(member, "windlass_shard_objects_owned"));
-    assert_eq!((tracked, owned.iter().sum::<u64>()), (12, 12));
+    assert_eq!(owned.iter().sum::<u64>(), 12);
+    // Who cannot select its own knows all.
+    let tracked = gauge(&first, "windlass_shard_objects_tracked");
+    assert_eq!(tracked, if watched_by_shards(&first).is_some() { owned[0] } else { 12 });
     first.running.stop().await;
     second.running.stop().await;
 }
@@ -313,4 +348,106 @@ on_both_servers! {
     member_that_leaves_hands_over
     member_that_restarts_keeps_its_slots
     outputs_of_before_are_adopted
+}
+
+/// Performs scenarios on servers that cannot select by shards: every instance watches all parents.
+macro_rules! without_shard_selectors {
+    ($($name:ident)*) => {
+        mod without_shard_selectors {
+            $(
+                #[tokio::test]
+                async fn $name() {
+                    let embedded = crate::support::Embedded::start_without_shards().await;
+                    super::$name(&embedded.cluster).await;
+                }
+            )*
+        }
+    };
+}
+
+without_shard_selectors! {
+    two_members_share_the_parents
+    objects_of_a_killed_member_are_taken_over
+    member_that_leaves_hands_over
+    member_that_restarts_keeps_its_slots
+    outputs_of_before_are_adopted
+}
+
+/// An instance receives its own parents, and no others.
+#[tokio::test]
+async fn parents_of_others_are_not_received() {
+    let embedded = Embedded::start().await;
+    let cluster = &embedded.cluster;
+    install_rings(cluster).await;
+    let (first, second) = (member(cluster, "first").await, member(cluster, "second").await);
+    until_serving(&first, 32).await;
+    until_serving(&second, 32).await;
+    // The first had all slots before the second came.
+    for member in [&first, &second] {
+        eventually("watches of half of the slots", async || watched_by_shards(member) == Some(0.5)).await;
+        member.tap.listen();
+    }
+    create_pairs(cluster).await;
+    until_all_ready(cluster).await;
+    let children = children(cluster).await;
+    for name in NAMES {
+        let child = children.iter().find(|child| child.name_any() == format!("{name}-cm1")).expect("a child");
+        let owner = &child.annotations()[WRITER_ANNOTATION];
+        let receives = |member: &Member| {
+            let named = format!(r#""name":"{name}""#);
+            let heard = member.tap.heard();
+            heard.lines().any(|line| {
+                line.contains(r#""kind":"Pair""#)
+                    && line.contains(&named)
+                    && !line.contains(r#""ownerReferences""#)
+            })
+        };
+        let received = (receives(&first), receives(&second));
+        assert_eq!(received, (owner == "first/1", owner == "second/1"), "{name}");
+    }
+    first.running.stop().await;
+    second.running.stop().await;
+}
+
+/// A parent that does not exist has the slot of its name, and gets another one with its uid: it is made once, and is its
+/// owner's from then on.
+#[tokio::test]
+async fn missing_parents_are_made_once() {
+    let embedded = Embedded::start().await;
+    let cluster = &embedded.cluster;
+    install_rings(cluster).await;
+    let diaries = [Diary::default(), Diary::default()];
+    let probe = |number: usize| {
+        let declare = |declaration: &mut Declaration| {
+            let made =
+                |parent: &windlass::ObjectRef| Pair::new(&parent.name, PairSpec { value: "made".to_owned() });
+            declaration.create_missing(made);
+            declaration.watch(watching::<ConfigMap>().labels("net"), |member| network(&member.metadata));
+        };
+        Probe { declare, lists: false, diary: diaries[number].clone() }
+    };
+    let first = member_of(cluster, "first", Controller::new(probe(0)), |settings| settings).await;
+    let second = member_of(cluster, "second", Controller::new(probe(1)), |settings| settings).await;
+    until_serving(&first, 32).await;
+    until_serving(&second, 32).await;
+    for name in NAMES {
+        cluster.create_member(&format!("member-{name}"), Some(name), "").await;
+    }
+    for name in NAMES {
+        eventually("the pair is seen", async || {
+            cluster.pairs().get_opt(name).await.expect("an answer").is_some_and(|pair| pair.status.is_some())
+        })
+        .await;
+    }
+    // Those that exist are known to their owners, and read by whoever has the slot of the name.
+    for name in NAMES {
+        cluster.delete_config_map(&format!("member-{name}")).await;
+    }
+    let owned =
+        || gauge(&first, "windlass_shard_objects_owned") + gauge(&second, "windlass_shard_objects_owned");
+    eventually("all are known to their owners", async || owned() == 12).await;
+    let is_made = |sent: &Sent| sent.method == "POST" && sent.target.contains("/pairs");
+    assert_eq!(first.tap.count(is_made) + second.tap.count(is_made), NAMES.len());
+    first.running.stop().await;
+    second.running.stop().await;
 }

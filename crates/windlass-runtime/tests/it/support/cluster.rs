@@ -9,7 +9,7 @@ use kube::api::{DeleteParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Api, CustomResourceExt};
 use serde_json::{Value, json};
 use two_configmaps::{Pair, PairSpec};
-use windlass_server::{Server, ServerOptions, TlsSource};
+use windlass_server::{FeatureGates, Server, ServerOptions, TlsSource};
 
 use super::eventually;
 
@@ -132,10 +132,20 @@ impl Embedded {
         Embedded::start_with(false, false).await
     }
 
+    /// Starts one that cannot select objects by shards.
+    pub(crate) async fn start_without_shards() -> Self {
+        let gates = FeatureGates { sharded_list_and_watch: false, ..FeatureGates::default() };
+        Embedded::start_gated(false, true, gates).await
+    }
+
     async fn start_with(durable: bool, with_pairs: bool) -> Self {
+        Embedded::start_gated(durable, with_pairs, FeatureGates::default()).await
+    }
+
+    async fn start_gated(durable: bool, with_pairs: bool, gates: FeatureGates) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let data: Option<PathBuf> = durable.then(|| folder.path().join("data"));
-        let options = ServerOptions { data, tls: TlsSource::Off, ..ServerOptions::default() };
+        let options = ServerOptions { data, tls: TlsSource::Off, gates, ..ServerOptions::default() };
         let server = Server::start(options.clone()).await.expect("the server starts");
         let kubeconfig = folder.path().join("kubeconfig");
         server.kubeconfig().write(&kubeconfig).expect("a kubeconfig");

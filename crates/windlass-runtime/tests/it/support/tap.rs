@@ -69,6 +69,8 @@ struct Shared {
     rule: Mutex<Option<Rule>>,
     cuts: watch::Sender<u64>,
     received: Arc<AtomicUsize>,
+    /// What came over watches since somebody began to listen.
+    heard: Arc<Mutex<Option<Vec<u8>>>>,
 }
 
 impl Tap {
@@ -78,6 +80,7 @@ impl Tap {
             rule: Mutex::default(),
             cuts: watch::Sender::new(0),
             received: Arc::default(),
+            heard: Arc::default(),
         }))
     }
 
@@ -111,9 +114,24 @@ impl Tap {
         std::mem::take(&mut *lock(&self.0.sent))
     }
 
+    /// The last that was sent of such.
+    pub(crate) fn last(&self, such: impl Fn(&Sent) -> bool) -> Option<Sent> {
+        lock(&self.0.sent).iter().rev().find(|sent| such(sent)).cloned()
+    }
+
     /// How many bytes came back in all.
     pub(crate) fn received(&self) -> usize {
         self.0.received.load(Ordering::Relaxed)
+    }
+
+    /// Keeps what comes over watches from now on.
+    pub(crate) fn listen(&self) {
+        *lock(&self.0.heard) = Some(Vec::new());
+    }
+
+    /// What came over watches since.
+    pub(crate) fn heard(&self) -> String {
+        String::from_utf8_lossy(lock(&self.0.heard).as_deref().unwrap_or_default()).into_owned()
     }
 
     /// How many of what was sent are such.
@@ -135,7 +153,7 @@ impl Shared {
         match fault {
             Fault::None if sent.is_watch() => {
                 let cuts = self.cuts.subscribe();
-                Ok(inner.send(request).await?.map(|body| self.counted(until_cut(body, cuts))))
+                Ok(inner.send(request).await?.map(|body| self.counted(self.overheard(until_cut(body, cuts)))))
             }
             Fault::None => {
                 let whole = |body: Body| body.map_err(Into::into).boxed_unsync();
@@ -152,6 +170,18 @@ impl Shared {
 }
 
 impl Shared {
+    /// A body that is kept, if somebody listens.
+    fn overheard(&self, body: AnyBody) -> AnyBody {
+        let heard = Arc::clone(&self.heard);
+        let listen = move |frame: Frame<Bytes>| {
+            if let (Some(heard), Some(data)) = (&mut *lock(&heard), frame.data_ref()) {
+                heard.extend_from_slice(data);
+            }
+            frame
+        };
+        body.map_frame(listen).boxed_unsync()
+    }
+
     /// A body whose bytes are counted as they come.
     fn counted(&self, body: AnyBody) -> AnyBody {
         let received = Arc::clone(&self.received);
