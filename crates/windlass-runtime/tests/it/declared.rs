@@ -35,7 +35,7 @@ impl Diary {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn runs(&self, pair: &str) -> u64 {
+    pub(crate) fn runs(&self, pair: &str) -> u64 {
         self.lock().get(pair).map_or(0, |(runs, _)| *runs)
     }
 

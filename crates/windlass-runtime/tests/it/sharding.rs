@@ -439,13 +439,29 @@ async fn missing_parents_are_made_once() {
         })
         .await;
     }
-    // Those that exist are known to their owners, and read by whoever has the slot of the name.
-    for name in NAMES {
-        cluster.delete_config_map(&format!("member-{name}")).await;
-    }
     let owned =
         || gauge(&first, "windlass_shard_objects_owned") + gauge(&second, "windlass_shard_objects_owned");
     eventually("all are known to their owners", async || owned() == 12).await;
+    let busy = |member| gauge(member, "workqueue_depth") + gauge(member, "controller_runtime_active_workers");
+    let idle = async || eventually("nothing is due", async || busy(&first) + busy(&second) == 0).await;
+    idle().await;
+    let runs = || NAMES.map(|name| [&diaries[0], &diaries[1]].map(|diary| diary.runs(name)));
+    let before = runs();
+    for name in NAMES {
+        cluster.delete_config_map(&format!("member-{name}")).await;
+    }
+    let has_run =
+        |place: usize, runs: &[[u64; 2]; 12]| [0, 1].map(|one| runs[place][one] > before[place][one]);
+    eventually("all run again", async || {
+        let now = runs();
+        (0..NAMES.len()).all(|place| has_run(place, &now).contains(&true))
+    })
+    .await;
+    idle().await;
+    let now = runs();
+    for (place, name) in NAMES.iter().enumerate() {
+        assert_ne!(has_run(place, &now), [true, true], "{name} has two owners");
+    }
     let is_made = |sent: &Sent| sent.method == "POST" && sent.target.contains("/pairs");
     assert_eq!(first.tap.count(is_made) + second.tap.count(is_made), NAMES.len());
     first.running.stop().await;
