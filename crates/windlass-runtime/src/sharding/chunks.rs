@@ -64,7 +64,7 @@ impl Drop for Open {
         self.informer.shut();
         self.following.abort();
         self.informers.close(&self.informer);
-        // Nobody finds it any more, and nobody should wait for it.
+        // No one finds it any more, and no one should wait for it.
         self.informer.state.set_synced();
     }
 }

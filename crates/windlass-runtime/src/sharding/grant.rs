@@ -45,7 +45,7 @@ pub(crate) struct Grant {
 impl Grant {
     /// For a reconcile that has begun in the slot table.
     pub(super) fn new(shard: &Arc<Shard>, slot: Slot, epoch: Epoch, writer: String) -> Self {
-        let stamp = Stamp { slot, epoch, writer };
+        let stamp = Stamp { parents: shard.parent_resource.clone(), slot, epoch, writer };
         Grant { shard: Arc::clone(shard), slot, epoch, stamp }
     }
 

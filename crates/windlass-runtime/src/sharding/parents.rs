@@ -67,7 +67,7 @@ impl Parents {
                 join_all(informers.iter().map(|informer| informer.refreshed())).await;
             }
             Parents::OfSlots { chunks, shard } => {
-                // What was known of them may be outdated, and nobody would say so.
+                // What was known of them may be outdated, and no one would say so.
                 shard.upgrade().iter().for_each(|shard| shard.forget_slots(slots));
                 chunks.load(slots).await;
             }

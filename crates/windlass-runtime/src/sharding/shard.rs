@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::Notify;
 use windlass::ObjectRef;
+use windlass::model::ResourceId;
 use windlass_shard::{
     Directory, Epoch, Instance, KeyField, Millis, Observed, Processed, RingSpec, Slot, SlotCount, SlotRange,
     Timing, Uid,
@@ -21,6 +22,8 @@ pub(crate) type FindUid = Box<dyn Fn(&ObjectRef) -> Option<Box<str>> + Send + Sy
 /// One controller's part in a fleet.
 pub(crate) struct Shard {
     pub(crate) spec: RingSpec,
+    /// The kind of parents.
+    pub(crate) parent_resource: ResourceId,
     pub(crate) timing: Timing,
     pub(crate) clock: Clock,
     /// Something happened that the protocol must know of.
@@ -57,6 +60,7 @@ pub(crate) enum Admission {
 impl Shard {
     pub(crate) fn new(
         spec: RingSpec,
+        parent_resource: ResourceId,
         instance: Instance,
         count: SlotCount,
         timing: Timing,
@@ -65,6 +69,7 @@ impl Shard {
     ) -> Self {
         Shard {
             spec,
+            parent_resource,
             timing,
             clock,
             wake: Notify::new(),
@@ -205,7 +210,7 @@ impl Shard {
         let mine = self.slots().serves(observed.slot);
         let mut parents = self.parents();
         parents.gone.remove(&*observed.key);
-        // Asked while nobody can forget the slot: an event may come just after that.
+        // Asked while no one can forget the slot: an event may come just after that.
         if self.knows_own_alone && !self.slots().owns(observed.slot) {
             return;
         }

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use serde_json::Value;
-use windlass::model::{PatchKind, Request, Verb, object};
+use windlass::model::{PatchKind, Request, ResourceId, Verb, object};
 use windlass_shard::{Epoch, Slot};
 
 /// On each output of a sharded controller: the slot of its parent.
@@ -19,14 +19,11 @@ pub const WRITER_ANNOTATION: &str = "windlass.dev/writer";
 /// Who writes, for one slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
+    /// The kind of parents, which are not stamped: a parent that a machine makes has a slot by its uid.
+    pub(crate) parents: ResourceId,
     pub(crate) slot: Slot,
     pub(crate) epoch: Epoch,
     pub(crate) writer: String,
-}
-
-/// Whether a request writes an output: those that machines ensure, and no statuses or plain updates.
-pub(crate) fn is_of_output(request: &Request) -> bool {
-    matches!(request.verb, Verb::Patch(PatchKind::Apply) | Verb::Create) && request.subresource.is_none()
 }
 
 impl Stamp {
@@ -44,8 +41,15 @@ impl Stamp {
         })
     }
 
+    /// Whether a request writes an output: those that machines ensure, and no statuses or plain updates.
+    fn is_of_output(&self, request: &Request) -> bool {
+        matches!(request.verb, Verb::Patch(PatchKind::Apply) | Verb::Create)
+            && request.subresource.is_none()
+            && request.resource != self.parents
+    }
+
     fn changed<'a>(&self, request: &'a Request, change: impl FnOnce(&mut Value)) -> Cow<'a, Request> {
-        let Some(body) = request.body.as_ref().filter(|_| is_of_output(request)) else {
+        let Some(body) = request.body.as_ref().filter(|_| self.is_of_output(request)) else {
             return Cow::Borrowed(request);
         };
         let mut body = body.clone();
@@ -74,10 +78,8 @@ fn set_entry(body: &mut Value, map: &str, key: &str, value: &str) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-    use windlass::model::ResourceId;
-
     use super::*;
+    use serde_json::json;
 
     fn apply() -> Request {
         let body = json!({"kind": "ConfigMap", "metadata": {"name": "a", "labels": {"app": "web"}}});
@@ -87,7 +89,12 @@ mod tests {
     }
 
     fn stamp() -> Stamp {
-        Stamp { slot: Slot::new(731), epoch: Epoch(17), writer: "uuid1/3".to_owned() }
+        Stamp {
+            parents: ResourceId::new("example.dev", "v1", "pairs"),
+            slot: Slot::new(731),
+            epoch: Epoch(17),
+            writer: "uuid1/3".to_owned(),
+        }
     }
 
     #[test]
@@ -105,6 +112,12 @@ mod tests {
         let status = apply().on("status");
         assert_eq!(*stamp().stamped(&status), status);
         assert_eq!(*stamp().labelled(&status), status);
+    }
+
+    #[test]
+    fn parent_that_is_made_is_no_output() {
+        let create = Request { verb: Verb::Create, resource: stamp().parents, ..apply() };
+        assert_eq!(*stamp().stamped(&create), create);
     }
 
     #[test]

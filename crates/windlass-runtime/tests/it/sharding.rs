@@ -16,7 +16,9 @@ use windlass_runtime::operations::endpoints::Health;
 use windlass_runtime::sharding::{EPOCH_ANNOTATION, SLOT_LABEL, ShardSettings, Timing, WRITER_ANNOTATION};
 
 use crate::declared::{Diary, Probe, network};
-use crate::support::{Cluster, Embedded, Sent, Tap, eventually, install_rings, manager, on_both_servers, rings};
+use crate::support::{
+    Cluster, Embedded, Sent, Tap, eventually, install_rings, manager, on_both_servers, rings,
+};
 
 /// An instance of the example's controller, and the tap on its wire.
 struct Member {
