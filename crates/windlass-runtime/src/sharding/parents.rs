@@ -29,7 +29,7 @@ pub(crate) enum Parents {
 impl Parents {
     /// Feeds the directory of a shard from informers of all parents.
     pub(crate) fn all(informers: Vec<Arc<Informer>>, shard: &Arc<Shard>, declaration: &Declaration) -> Self {
-        let tracker = Tracker::new(shard, declaration);
+        let tracker = Tracker::handler(shard, declaration);
         informers.iter().for_each(|informer| informer.add_event_handler(Arc::clone(&tracker)));
         let searched = informers.clone();
         shard.find_uids_with(Box::new(move |parent| {
@@ -45,7 +45,7 @@ impl Parents {
         declaration: &Declaration,
     ) -> Self {
         let selection = SlotSelection::Hash(shard.spec.key, shard.count());
-        let tracker = Tracker::new(shard, declaration);
+        let tracker = Tracker::handler(shard, declaration);
         let chunks = Chunks::new(watched, selection, WatchDeclaration::is_of_parents, Some(tracker));
         let chunks = Arc::new(chunks);
         let searched = Arc::clone(&chunks);
@@ -118,7 +118,7 @@ struct Tracker {
 }
 
 impl Tracker {
-    fn new(shard: &Arc<Shard>, declaration: &Declaration) -> Arc<dyn EventHandler> {
+    fn handler(shard: &Arc<Shard>, declaration: &Declaration) -> Arc<dyn EventHandler> {
         Arc::new(Tracker { shard: Arc::downgrade(shard), declaration: declaration.clone() })
     }
 }
