@@ -66,6 +66,8 @@ mod directory;
 pub mod fleet;
 mod instance;
 mod lease;
+#[cfg(feature = "measure")]
+pub mod measure;
 mod memory;
 #[cfg(feature = "model")]
 pub mod model;
