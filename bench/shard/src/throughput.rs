@@ -1,0 +1,179 @@
+//! How many parents are reconciled in a second, and what the instances read of their children.
+
+use std::sync::OnceLock;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::Sizes;
+use crate::cluster::{Cluster, rate_between};
+use crate::controllers::{Contestant, Work};
+use crate::fleet::{Fleet, Members};
+use crate::proxy::Proxy;
+use crate::result::{Bar, Results, Row, median};
+
+/// As many workers as `run` has by default, with nothing to wait for: the processor decides.
+const BUSY: Work = Work { workers: 32, wait_ms: 0 };
+/// Parents of each instance that show whether it serves all its slots.
+const WARM_UP: u64 = 50;
+/// When no more bytes come for so long, all have come.
+const QUIET: Duration = Duration::from_millis(500);
+
+/// All about throughput.
+pub(crate) fn measure(sizes: &Sizes, results: &mut Results) -> Result<()> {
+    alone(sizes, results)?;
+    together(sizes, results)?;
+    watch_bytes(sizes, results)
+}
+
+/// One instance, sharded and not, in turns.
+fn alone(sizes: &Sizes, results: &mut Results) -> Result<()> {
+    let (mut rates, mut ratios) = (Vec::new(), Vec::new());
+    for round in 0..sizes.rounds {
+        let mut pair = [Contestant::Unsharded, Contestant::Sharded];
+        // Neither of the two is always the first.
+        pair.rotate_left(round % 2);
+        let mut by_sharded = [0.0; 2];
+        for contestant in pair {
+            let rate = rate_from_start(sizes, contestant)?;
+            eprintln!("  {}: {rate:.0} reconciles/s", contestant.name());
+            by_sharded[usize::from(contestant == Contestant::Sharded)] = rate;
+        }
+        rates.push(by_sharded[1]);
+        ratios.push(by_sharded[1] / by_sharded[0]);
+    }
+    results.row(Row::new("one instance, nothing to wait for, reconciles/s", 0, median(&rates)));
+    results.row(Row::new("  sharded / unsharded", 3, median(&ratios)).bar(Bar::AtLeast(0.97)));
+    Ok(())
+}
+
+/// The rate of an instance that finds all parents when it starts, between the first and the last tenth of them.
+fn rate_from_start(sizes: &Sizes, contestant: Contestant) -> Result<f64> {
+    let cluster = Cluster::start(sizes.windlass)?;
+    cluster.create('p', sizes.busy_parents, "first")?;
+    let mut children = cluster.children()?;
+    let members = Members { contestant, work: BUSY, go: None, kubeconfig: None };
+    let fleet = Fleet::start(&cluster, members, 1)?;
+    let tenth = sizes.busy_parents as usize / 10;
+    let seen = fleet.explained(children.wait(9 * tenth, "first", |_| true))?;
+    let (from, until) = (seen.get(tenth), seen.last());
+    let (from, until) = from.zip(until).context("there must be at least ten parents")?;
+    Ok(rate_between(&seen, *from, *until))
+}
+
+/// One instance and several, of each contestant, when each reconcile waits for something outside.
+fn together(sizes: &Sizes, results: &mut Results) -> Result<()> {
+    let contestants = sizes.peers(&[Contestant::Sharded, Contestant::Modulo, Contestant::ControllerRuntime]);
+    let mut figures: Vec<[Vec<f64>; 3]> = vec![Default::default(); contestants.len()];
+    for _ in 0..sizes.rounds {
+        for (contestant, [one, several, gain]) in contestants.iter().zip(&mut figures) {
+            let rates = [1, sizes.instances].map(|count| rate_of_backlog(sizes, *contestant, count));
+            let [alone, all] = rates;
+            let (alone, all) = (alone?, all?);
+            eprintln!("  {}: {alone:.0} and {all:.0} reconciles/s", contestant.name());
+            one.push(alone);
+            several.push(all);
+            gain.push(all / alone);
+        }
+    }
+    let (count, wait_ms) = (sizes.instances, sizes.waiting.wait_ms);
+    // What the bar asks of five instances, of as many as there are.
+    let bar = Bar::AtLeast(0.9 * count as f64);
+    for (place, what, digits) in [
+        (0, format!("one instance, {wait_ms} ms outside, reconciles/s"), 0),
+        (1, format!("{count} instances, {wait_ms} ms outside, reconciles/s"), 0),
+        (2, "  how many times one instance".to_owned(), 2),
+    ] {
+        let mut medians = contestants.iter().zip(&figures).map(|(who, all)| (*who, median(&all[place])));
+        let ours = medians.next().map_or(f64::NAN, |(_, ours)| ours);
+        let row = medians.fold(Row::new(&what, digits, ours), |row, (who, theirs)| row.peer(who, theirs));
+        results.row(if place == 2 { row.bar(bar) } else { row });
+    }
+    Ok(())
+}
+
+/// The rate of instances that all have more parents than they can reconcile.
+fn rate_of_backlog(sizes: &Sizes, contestant: Contestant, count: usize) -> Result<f64> {
+    let cluster = Cluster::start(sizes.windlass)?;
+    let members = Members { contestant, work: sizes.waiting, go: sizes.go, kubeconfig: None };
+    let mut fleet = Fleet::start(&cluster, members, count)?;
+    cluster.create('w', WARM_UP * count as u64, "0")?;
+    fleet.settle("1")?;
+    let mut children = cluster.children()?;
+    let parents = sizes.parents * count as u64;
+    let created = OnceLock::new();
+    let enough = parents as usize * 8 / 10;
+    let seen = std::thread::scope(|scope| {
+        let clients = scope.spawn(|| -> Result<()> {
+            cluster.create('p', parents, "first")?;
+            created.get_or_init(Instant::now);
+            Ok(())
+        });
+        let seen = children.wait(enough, "first", |name| name.starts_with('p'));
+        clients.join().map_err(|_| anyhow::anyhow!("a client panicked"))??;
+        seen
+    });
+    let seen = fleet.explained(seen)?;
+    let (from, until) = created.get().zip(seen.last()).context("no parents")?;
+    let late = seen.iter().filter(|moment| *moment >= from).count();
+    ensure!(late * 3 >= enough, "the instances were as fast as the clients: give more --parents");
+    Ok(rate_between(&seen, *from, *until))
+}
+
+/// What all instances together read of their children, while these are made and changed once. Sharding adds a label and two
+/// annotations to each, which weigh most in the smallest children.
+fn watch_bytes(sizes: &Sizes<'_>, results: &mut Results) -> Result<()> {
+    for (value_bytes, child) in [(0, "smallest child"), (4_000, "child with 4 kB")] {
+        let ratio = |contestant, alone| -> Result<(f64, f64)> {
+            let one = bytes_per_child(sizes, alone, 1, value_bytes)?;
+            let several = bytes_per_child(sizes, contestant, sizes.instances, value_bytes)?;
+            eprintln!("  {}: {one:.0} and {several:.0} bytes of a {child}", contestant.name());
+            Ok((several, several / one))
+        };
+        let ours = ratio(Contestant::Sharded, Contestant::Unsharded)?;
+        let theirs = ratio(Contestant::Modulo, Contestant::Modulo)?;
+        let what = format!("bytes read of a {child} by all {}", sizes.instances);
+        results.row(Row::new(&what, 0, ours.0).peer(Contestant::Modulo, theirs.0));
+        let row = Row::new("  those of one, unsharded, times", 3, ours.1).bar(Bar::AtMost(1.1));
+        results.row(row.peer(Contestant::Modulo, theirs.1));
+    }
+    Ok(())
+}
+
+fn bytes_per_child(
+    sizes: &Sizes<'_>,
+    contestant: Contestant,
+    count: usize,
+    value_bytes: usize,
+) -> Result<f64> {
+    let cluster = Cluster::start(sizes.windlass)?;
+    let proxy = Proxy::start(cluster.server.access())?;
+    let kubeconfig = Some(proxy.kubeconfig());
+    let members = Members { contestant, work: BUSY, go: sizes.go, kubeconfig };
+    let mut fleet = Fleet::start(&cluster, members, count)?;
+    cluster.create('w', WARM_UP * count as u64, "0")?;
+    fleet.settle("1")?;
+    let before = when_quiet(&proxy);
+    let [first, second] = ["first", "second"].map(|value| value.to_owned() + &"x".repeat(value_bytes));
+    cluster.create('p', sizes.parents, &first)?;
+    let made = cluster.children()?.wait(sizes.parents as usize, &first, |name| name.starts_with('p'));
+    fleet.explained(made)?;
+    let names: Vec<String> = (0..sizes.parents).map(|number| format!("p-{number}")).collect();
+    cluster.edit(&names, &second)?;
+    let changed = cluster.children()?.wait(names.len(), &second, |name| name.starts_with('p'));
+    fleet.explained(changed)?;
+    Ok((when_quiet(&proxy) - before) as f64 / sizes.parents as f64)
+}
+
+fn when_quiet(proxy: &Proxy) -> u64 {
+    let mut bytes = proxy.bytes();
+    loop {
+        sleep(QUIET);
+        let now = proxy.bytes();
+        if now == bytes {
+            return now;
+        }
+        bytes = now;
+    }
+}
