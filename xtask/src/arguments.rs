@@ -78,8 +78,12 @@ Example: cargo xtask properties --cases 100000 windlass-model unchanged")]
   check    [--quick] [--runs N] [--threads N] [--only MODEL] [--json]
   server   [--seconds N] [--clients N] [--watchers N] [--objects N] [--quick] [--json]
   runtime  [--parents N] [--clients N] [--rounds N] [--only CONTESTANT] [--only-converge] [--quick] [--json]
-  klight   [--networks N] [--pods N] [--quick] [--json]\n
-Example: cargo xtask bench check --quick --json")]
+  klight   [--networks N] [--pods N] [--quick] [--json]
+  shard    [--only PART] [--instances N] [--parents N] [--rounds N] [--repetitions N] [--quick] [--json]
+           PART: balance, memory, throughput, failover\n
+Examples:
+  cargo xtask bench check --quick --json
+  cargo xtask bench shard --only failover --repetitions 10")]
     Bench(BenchPlan),
     /// Build kube-apiserver, etcd and kubectl unless they are there, and print where they are
     #[command(after_help = "Example: cargo xtask envtest")]
@@ -157,6 +161,8 @@ pub(crate) enum Comparison {
     Runtime,
     /// How klight joins pods into networks, and what a pod costs with few and many
     Klight,
+    /// How instances share objects, with kube-rs by a fixed modulo and controller-runtime with a leader
+    Shard,
 }
 
 impl Comparison {
@@ -167,6 +173,7 @@ impl Comparison {
             Comparison::Server => "server",
             Comparison::Runtime => "runtime",
             Comparison::Klight => "klight",
+            Comparison::Shard => "shard",
         }
     }
 }
@@ -306,7 +313,7 @@ mod tests {
             ("agreement 5", "unexpected argument '5'"),
             ("bench", "<COMPARISON>"),
             ("bench --quick", "unexpected argument '--quick'"),
-            ("bench nothing", "possible values: check, server, runtime, klight"),
+            ("bench nothing", "possible values: check, server, runtime, klight, shard"),
             ("conformance --against all", "possible values: model, server, kubernetes"),
         ] {
             let message = parse_line(line).unwrap_err().to_string();

@@ -12,6 +12,7 @@ pub(crate) const VARIABLE: &str = "KUBEBUILDER_ASSETS";
 /// What they are built from: `xtask/envtest/go.mod`.
 pub(crate) const MODULE: Module = Module {
     name: "envtest",
+    sources: "xtask/envtest",
     programs: &[
         Program { name: "etcd", package: "go.etcd.io/etcd/server/v3" },
         Program { name: "kube-apiserver", package: "k8s.io/kubernetes/cmd/kube-apiserver" },

@@ -12,6 +12,7 @@ pub(crate) const VARIABLE: &str = "WINDLASS_HELM";
 /// What it is built from: `xtask/helm/go.mod`.
 pub(crate) const MODULE: Module = Module {
     name: "helm",
+    sources: "xtask/helm",
     programs: &[Program { name: "helm", package: "helm.sh/helm/v3/cmd/helm" }],
     linker_flags: "-s -w",
 };

@@ -22,8 +22,10 @@ pub(crate) struct Program {
 
 /// A module and what is built from it.
 pub(crate) struct Module {
-    /// The name of its folder in `xtask` and in the cache.
+    /// The name of its folder in the cache.
     pub(crate) name: &'static str,
+    /// Its folder in the repository.
+    pub(crate) sources: &'static str,
     pub(crate) programs: &'static [Program],
     pub(crate) linker_flags: &'static str,
 }
@@ -63,15 +65,15 @@ impl Module {
     fn recipe(&self, root: &Path) -> Result<String> {
         let mut hasher = DefaultHasher::new();
         self.linker_flags.hash(&mut hasher);
-        for name in ["go.mod", "go.sum"] {
-            let path = self.sources(root).join(name);
+        let sources = self.sources(root);
+        for path in [sources.join("go.mod"), sources.join("go.sum")].into_iter().chain(own_code(&sources)?) {
             fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?.hash(&mut hasher);
         }
         Ok(format!("{:016x}", hasher.finish()))
     }
 
     fn sources(&self, root: &Path) -> PathBuf {
-        root.join("xtask").join(self.name)
+        root.join(self.sources)
     }
 
     /// Builds one program under a temporary name, so that an interrupted build leaves nothing that looks complete.
@@ -100,6 +102,16 @@ impl Module {
     }
 }
 
+/// The code of a module that is more than a list of tools, in order.
+fn own_code(sources: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(sources).with_context(|| format!("cannot read {}", sources.display()))?;
+    let paths: Result<Vec<PathBuf>, _> = entries.map(|entry| entry.map(|entry| entry.path())).collect();
+    let mut paths = paths.with_context(|| format!("cannot read {}", sources.display()))?;
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "go"));
+    paths.sort();
+    Ok(paths)
+}
+
 /// Where what takes long to make is kept: outside the repository, so that `cargo clean` and another worktree do not
 /// cost ten minutes.
 pub(crate) fn cache() -> Result<PathBuf> {
@@ -116,7 +128,7 @@ pub(crate) fn cache() -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{envtest, helm};
+    use crate::{bench, envtest, helm};
 
     #[test]
     fn each_program_is_a_tool_of_its_module() {
@@ -127,6 +139,14 @@ mod tests {
                 assert!(tools.contains(&program.package), "{}", program.package);
             }
         }
+    }
+
+    #[test]
+    fn changed_code_is_another_program() {
+        let sources = bench::CONTROLLER_RUNTIME.sources(&crate::root());
+        assert_eq!(own_code(&sources).unwrap(), [sources.join("main.go")]);
+        let tools = envtest::MODULE.sources(&crate::root());
+        assert!(own_code(&tools).unwrap().is_empty(), "its recipe would change");
     }
 
     #[test]
