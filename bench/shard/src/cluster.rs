@@ -17,7 +17,7 @@ const JSON: &str = "application/json";
 const PAIRS: &str = "/apis/example.windlass.dev/v1/namespaces/default/pairs";
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 /// Number of clients that make the parents and edit them.
-const CLIENTS: usize = 8;
+const CLIENTS: usize = 16;
 
 /// A running server with the kinds of pairs and rings.
 pub(crate) struct Cluster {
@@ -93,7 +93,7 @@ pub(crate) struct Children {
 }
 
 impl Children {
-    /// Waits until so many children of these parents have this value, and returns when each of them was seen with it.
+    /// Waits until this number of children of these parents have this value, and returns when each of them was seen with it.
     pub(crate) fn wait(
         &mut self,
         count: usize,

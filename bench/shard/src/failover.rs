@@ -27,7 +27,7 @@ pub(crate) fn measure(sizes: &Sizes, results: &mut Results) -> Result<()> {
         let mut figures = contestants.iter().zip(&seconds).map(|(who, all)| (*who, quantile(all, share)));
         let ours = figures.next().map_or(f64::NAN, |(_, ours)| ours);
         let row = figures.fold(Row::new(&what, 2, ours), |row, (who, theirs)| row.peer(who, theirs));
-        // Whoever shards by a fixed modulo has nobody to take over.
+        // Whoever shards by a fixed modulo has no one who takes over.
         let row = row.peer(Contestant::Modulo, f64::INFINITY);
         results.row(match BARS[place] {
             Some(bar) => row.bar(bar),

@@ -38,7 +38,7 @@ pub(crate) struct Members<'a> {
 }
 
 impl<'a> Fleet<'a> {
-    /// Starts so many instances.
+    /// Starts this number of instances.
     pub(crate) fn start(cluster: &'a Cluster, members: Members<'_>, count: usize) -> Result<Self> {
         let Members { contestant, work, go, kubeconfig } = members;
         let kubeconfig = kubeconfig.unwrap_or_else(|| cluster.server.kubeconfig());

@@ -52,7 +52,7 @@ impl std::fmt::Display for Bar {
 }
 
 impl Row {
-    /// A figure that is shown with so many digits behind the point.
+    /// A figure that is shown with this number of digits behind the point.
     pub(crate) fn new(what: &str, digits: usize, ours: f64) -> Self {
         Row { what: what.to_owned(), digits, ours, peers: Vec::new(), bar: None }
     }

@@ -70,7 +70,8 @@ impl Instance {
             }
             _ => Command::new(std::env::current_exe()?),
         };
-        command.env("KUBECONFIG", &self.kubeconfig);
+        // The peers do not log each reconcile either.
+        command.env("KUBECONFIG", &self.kubeconfig).env("WINDLASS_LOG", "warn");
         let instance = instance_name(self.number);
         match self.contestant {
             Contestant::Unsharded | Contestant::Sharded => {

@@ -1,5 +1,5 @@
 //! The controller on `kube::runtime::Controller` as somebody shards it by hand: the uid of a parent, modulo the number of
-//! instances, is the number of its owner. Nobody takes over what a lost instance had.
+//! instances, is the number of its owner. No one takes over what a lost instance had.
 
 use std::hash::Hasher;
 use std::sync::Arc;
