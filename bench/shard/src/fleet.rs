@@ -1,7 +1,7 @@
 //! The instances of a contestant, each a process.
 
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -72,6 +72,16 @@ impl<'a> Fleet<'a> {
         self.cluster.edit(&parents, value)?;
         let arrived = self.cluster.children()?.wait(parents.len(), value, |_| true);
         self.explained(arrived.map(drop))
+    }
+
+    /// Sends a signal to all instances.
+    pub(crate) fn signal(&self, name: &str) -> Result<()> {
+        for process in &self.processes {
+            let status =
+                Command::new("kill").arg(format!("-{name}")).arg(process.id().to_string()).status()?;
+            ensure!(status.success(), "cannot send SIG{name} to process {}", process.id());
+        }
+        Ok(())
     }
 
     /// Kills an instance without warning.
