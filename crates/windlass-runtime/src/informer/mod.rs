@@ -174,10 +174,28 @@ fn read(text: &str) -> Option<Arc<Value>> {
     serde_json::from_str(text).ok().map(Arc::new)
 }
 
+/// Informers by what they select. Several may select the same: controllers that are sharded have informers of their own.
+#[derive(Default)]
+struct Open {
+    by_selection: BTreeMap<(Selection, u64), Arc<Informer>>,
+    added: u64,
+}
+
+impl Open {
+    fn add(&mut self, informer: &Arc<Informer>) {
+        self.added += 1;
+        self.by_selection.insert((informer.selection.clone(), self.added), Arc::clone(informer));
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Arc<Informer>> {
+        self.by_selection.values()
+    }
+}
+
 /// All informers of a process.
 pub(crate) struct Informers {
     api: Api,
-    informers: Mutex<BTreeMap<Selection, Arc<Informer>>>,
+    informers: Mutex<Open>,
 }
 
 impl Informers {
@@ -203,10 +221,10 @@ impl Informers {
     ) -> Result<Arc<Informer>, String> {
         let wanted = Informer::new(kind.clone(), selection)?;
         let mut informers = self.lock();
-        let known = informers.values().find(|known| known.covers(&wanted)).cloned();
+        let known = informers.all().find(|known| known.covers(&wanted)).cloned();
         let informer = known.unwrap_or_else(|| {
             let made = Arc::new(wanted);
-            informers.insert(made.selection.clone(), Arc::clone(&made));
+            informers.add(&made);
             made
         });
         indexed.for_each(|label| informer.cache.index(label));
@@ -225,22 +243,18 @@ impl Informers {
     ) -> Arc<Informer> {
         let informer = Arc::new(Informer::new(kind.clone(), selection).expect("the selector was made here"));
         indexed.for_each(|label| informer.cache.index(label));
-        self.lock().insert(informer.selection.clone(), Arc::clone(&informer));
+        self.lock().add(&informer);
         informer
     }
 
     /// Removes an informer that is no longer followed.
     pub(crate) fn close(&self, closed: &Arc<Informer>) {
-        let mut informers = self.lock();
-        // Another one may have been added for the same selection since.
-        if informers.get(&closed.selection).is_some_and(|known| Arc::ptr_eq(known, closed)) {
-            informers.remove(&closed.selection);
-        }
+        self.lock().by_selection.retain(|_, known| !Arc::ptr_eq(known, closed));
     }
 
     /// All informers.
     pub(crate) fn all(&self) -> Vec<Arc<Informer>> {
-        self.lock().values().cloned().collect()
+        self.lock().all().cloned().collect()
     }
 
     /// The state of each informer.
@@ -284,8 +298,7 @@ impl Informers {
         wanted: impl Fn(&Informer) -> bool,
     ) -> Option<Arc<Informer>> {
         let informers = self.lock();
-        let mut reaching =
-            informers.values().filter(|informer| informer.selection.reaches(resource, namespace));
+        let mut reaching = informers.all().filter(|informer| informer.selection.reaches(resource, namespace));
         reaching.find(|informer| informer.state.is_synced() && wanted(informer)).cloned()
     }
 
@@ -339,10 +352,10 @@ impl Informers {
     }
 
     fn of(&self, resource: &ResourceId) -> Vec<Arc<Informer>> {
-        self.lock().values().filter(|informer| informer.selection.resource == *resource).cloned().collect()
+        self.lock().all().filter(|informer| informer.selection.resource == *resource).cloned().collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Selection, Arc<Informer>>> {
+    fn lock(&self) -> MutexGuard<'_, Open> {
         self.informers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -262,3 +262,16 @@ async fn reads_are_answered_by_watches_that_know_enough() {
     open(None, false).state.set_synced();
     assert_eq!(answers(), (true, true, true, true));
 }
+
+/// Two sharded controllers may have outputs of one kind in slots of the same numbers.
+#[tokio::test]
+async fn informers_of_the_same_selection_live_side_by_side() {
+    let informers = Informers::new(scripted(&Vec::new()).0);
+    let resource = ResourceId::new("", "v1", "configmaps");
+    let kind = KindInfo { resource, kind: "ConfigMap".to_owned(), namespaced: true };
+    let add = || informers.add(&kind, Selection::whole(&kind, None), std::iter::empty());
+    let (first, second) = (add(), add());
+    assert_eq!(informers.all().len(), 2);
+    informers.close(&first);
+    assert!(matches!(&informers.all()[..], [left] if Arc::ptr_eq(left, &second)));
+}

@@ -68,7 +68,7 @@ impl Fleet {
         let ShardSettings { slots, key, timing, .. } = self.settings;
         let spec = RingSpec { controller_type: controller.name().to_owned(), slots, key };
         let instance = Instance::new(self.settings.id(), self.count, timing, self.clock.now());
-        let outputs = Arc::new(OutputInformers::new(informers, namespaces));
+        let outputs = Arc::new(OutputInformers::new(informers, namespaces, self.count));
         let parents = controller.declaration().parent().resource.clone();
         let shard = Shard::new(spec, parents, instance, self.count, timing, self.clock.clone(), outputs);
         Arc::new(shard.knowing_own_alone(self.is_by_slots(&controller.declaration().all_watches()[0])))

@@ -8,7 +8,7 @@ use futures::future::join_all;
 use windlass::CONTROLLER_LABEL;
 use windlass::WatchDeclaration;
 use windlass::model::ResourceId;
-use windlass_shard::Slot;
+use windlass_shard::{Slot, SlotCount};
 
 use crate::enqueuer::Enqueuer;
 use crate::informer::{Informer, Informers, Selection};
@@ -25,9 +25,9 @@ pub(crate) struct OutputInformers {
 }
 
 impl OutputInformers {
-    pub(crate) fn new(informers: &Arc<Informers>, namespaces: &[String]) -> Self {
+    pub(crate) fn new(informers: &Arc<Informers>, namespaces: &[String], count: SlotCount) -> Self {
         let is_watched = WatchDeclaration::is_of_outputs;
-        let chunks = Chunks::new((informers, namespaces), SlotSelection::Label, is_watched, None);
+        let chunks = Chunks::new((informers, namespaces), SlotSelection::Label(count), is_watched, None);
         OutputInformers { chunks, unlabelled: Mutex::default() }
     }
 

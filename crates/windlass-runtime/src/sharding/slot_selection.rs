@@ -18,8 +18,9 @@ const RANGES_MAX: usize = 64;
 /// How the objects of slots are selected.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum SlotSelection {
-    /// Outputs carry their slot.
-    Label,
+    /// Outputs carry their slot. Who owns all slots of a ring watches all objects: such a watch also knows which objects do
+    /// not exist, so that none has to be read before it is made.
+    Label(SlotCount),
     /// The API server hashes a field of parents as rings do.
     Hash(KeyField, SlotCount),
 }
@@ -29,7 +30,8 @@ impl SlotSelection {
     pub(super) fn split(self, slots: &BTreeSet<Slot>) -> Vec<BTreeSet<Slot>> {
         let slots: Vec<Slot> = slots.iter().copied().collect();
         match self {
-            SlotSelection::Label => {
+            SlotSelection::Label(count) if slots.len() == count.get() => vec![slots.into_iter().collect()],
+            SlotSelection::Label(_) => {
                 slots.chunks(SLOTS_MAX).map(|slots| slots.iter().copied().collect()).collect()
             }
             SlotSelection::Hash(..) => {
@@ -46,6 +48,7 @@ impl SlotSelection {
     pub(super) fn restrict(self, selection: Selection, slots: &BTreeSet<Slot>) -> Selection {
         match self.shards(slots) {
             Some(shards) => Selection { shards: Some(shards.to_string()), ..selection },
+            None if matches!(self, SlotSelection::Label(count) if slots.len() == count.get()) => selection,
             None => {
                 let values: Vec<String> = slots.iter().map(ToString::to_string).collect();
                 let labels = format!("{SLOT_LABEL} in ({})", values.join(","));
@@ -66,7 +69,7 @@ impl SlotSelection {
 
     /// Whether an object that is kept is of one of these slots. What is selected by hash is kept only while it is.
     pub(super) fn is_of(self, text: &str, slots: &BTreeSet<Slot>) -> bool {
-        let SlotSelection::Label = self else { return true };
+        let SlotSelection::Label(_) = self else { return true };
         let object: Option<Value> = serde_json::from_str(text).ok();
         let slot = object.and_then(|object| object["metadata"]["labels"][SLOT_LABEL].as_str()?.parse().ok());
         slot.is_some_and(|slot: usize| slots.iter().any(|one| one.index() == slot))
@@ -88,13 +91,24 @@ mod tests {
     fn watches_select_no_more_than_fits_in_a_url() {
         let by_hash = SlotSelection::Hash(KeyField::Uid, SlotCount::DEFAULT);
         let scattered = slots((0..4096).step_by(2));
-        for (selection, watches) in [(by_hash, 2048 / 64), (SlotSelection::Label, 2048 / 512)] {
+        for (selection, watches) in
+            [(by_hash, 2048 / 64), (SlotSelection::Label(SlotCount::DEFAULT), 2048 / 512)]
+        {
             let split = selection.split(&scattered);
             assert_eq!(split.len(), watches);
             assert_eq!(split.into_iter().flatten().collect::<BTreeSet<Slot>>(), scattered);
         }
         assert_eq!(by_hash.split(&slots(0..4096)).len(), 1, "neighbours are one range");
         assert_eq!(by_hash.split(&slots([])).len(), 0);
+    }
+
+    #[test]
+    fn who_owns_all_slots_watches_all_objects() {
+        let resource = ResourceId::new("", "v1", "configmaps");
+        let kind = KindInfo { resource, kind: "ConfigMap".to_owned(), namespaced: true };
+        let (by_label, all) = (SlotSelection::Label(SlotCount::DEFAULT), slots(0..4096));
+        assert_eq!(by_label.split(&all), [all.clone()]);
+        assert_eq!(by_label.restrict(Selection::whole(&kind, None), &all), Selection::whole(&kind, None));
     }
 
     #[test]
@@ -112,7 +126,7 @@ mod tests {
             )
         );
         assert_eq!(selection.to_string(), "configmaps in 2 ranges of hashes");
-        let selection = SlotSelection::Label.restrict(whole(), &slots([1, 2]));
+        let selection = SlotSelection::Label(SlotCount::DEFAULT).restrict(whole(), &slots([1, 2]));
         assert_eq!(selection.labels.as_deref(), Some("windlass.dev/slot in (1,2)"));
     }
 }
