@@ -51,6 +51,7 @@ mod seed;
 mod shard_arguments;
 mod simulate;
 mod svg;
+mod watching;
 
 pub use address::address;
 pub use app::{App, main};

@@ -2,7 +2,6 @@
 
 mod table;
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -14,6 +13,7 @@ use windlass_runtime::managers::{ManagerError, ManagerRow, Overview};
 
 use crate::kubeconfig::config;
 use crate::output::OutputArguments;
+use crate::watching;
 
 /// How often the managers are read with --watch.
 const EVERY: Duration = Duration::from_secs(1);
@@ -49,23 +49,10 @@ async fn print(arguments: &ManagersArguments, program: &str) -> anyhow::Result<(
     let config = config(arguments.kubeconfig.as_deref()).await?;
     let client = kube::Client::try_from(config).context("the kubeconfig cannot be used")?;
     let mut overview = Overview::new(Api::new(client), arguments.namespace.as_deref());
-    let mut printed: Option<Vec<ManagerRow>> = None;
-    loop {
-        match overview.read().await.map_err(|error| explain(error, program)) {
-            Ok(rows) if printed.as_ref().is_none_or(|before| table::differ(before, &rows)) => {
-                io::stdout().lock().write_all(text(&rows, arguments, program)?.as_bytes())?;
-                printed = Some(rows);
-            }
-            Ok(_) => {}
-            // The API server may be back soon.
-            Err(error) if printed.is_some() => eprintln!("{error:#}"),
-            Err(error) => return Err(error),
-        }
-        if !arguments.watch {
-            return Ok(());
-        }
-        tokio::time::sleep(EVERY).await;
-    }
+    let read = async || overview.read().await.map_err(|error| explain(error, program));
+    let differ = |before: &Vec<ManagerRow>, after: &Vec<ManagerRow>| table::differ(before, after);
+    let watch = arguments.watch.then_some(EVERY);
+    watching::print(watch, read, differ, |rows| text(rows, arguments, program)).await
 }
 
 fn text(rows: &[ManagerRow], arguments: &ManagersArguments, program: &str) -> anyhow::Result<String> {

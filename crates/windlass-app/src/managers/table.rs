@@ -2,23 +2,13 @@
 
 use windlass_runtime::managers::{ManagerRow, controller_summary};
 
+use crate::columns;
+
 const TITLES: [&str; 5] = ["ID", "TYPE", "ALIVE", "LAST-HEALTHPROBE", "CONTROLLERS"];
 
 /// One line for each manager, under a line of titles.
 pub(super) fn table(rows: &[ManagerRow]) -> String {
-    let lines: Vec<[String; 5]> =
-        std::iter::once(TITLES.map(str::to_owned)).chain(rows.iter().map(cells)).collect();
-    let width =
-        |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or_default();
-    let widths: [usize; 5] = std::array::from_fn(width);
-    let mut text = String::new();
-    for line in &lines {
-        let padded: Vec<String> =
-            line.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
-        text.push_str(padded.join("   ").trim_end());
-        text.push('\n');
-    }
-    text
+    columns::table(TITLES, rows.iter().map(cells))
 }
 
 fn cells(row: &ManagerRow) -> [String; 5] {

@@ -2,7 +2,6 @@
 
 mod show;
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -14,6 +13,7 @@ use windlass_runtime::sharding::{OverviewError, RingOverview, ring_overviews};
 
 use crate::kubeconfig::config;
 use crate::output::OutputArguments;
+use crate::watching;
 
 /// How often the rings are read with --watch.
 const EVERY: Duration = Duration::from_millis(500);
@@ -64,23 +64,10 @@ pub(crate) fn run(arguments: &RingArguments, program: &str) -> anyhow::Result<Ex
 
 async fn print(arguments: &RingArguments, program: &str) -> anyhow::Result<()> {
     let source = source(arguments).await?;
-    let mut printed: Option<Vec<RingOverview>> = None;
-    loop {
-        match read(&source, arguments, program).await {
-            Ok(rings) if printed.as_ref().is_none_or(|before| show::differ(before, &rings)) => {
-                io::stdout().lock().write_all(text(&rings, arguments, program)?.as_bytes())?;
-                printed = Some(rings);
-            }
-            Ok(_) => {}
-            // The server may be back soon.
-            Err(error) if printed.is_some() => eprintln!("{error:#}"),
-            Err(error) => return Err(error),
-        }
-        if !arguments.watch {
-            return Ok(());
-        }
-        tokio::time::sleep(EVERY).await;
-    }
+    let differ = |before: &Vec<RingOverview>, after: &Vec<RingOverview>| show::differ(before, after);
+    let watch = arguments.watch.then_some(EVERY);
+    let text = |rings: &Vec<RingOverview>| text(rings, arguments, program);
+    watching::print(watch, async || read(&source, arguments, program).await, differ, text).await
 }
 
 async fn source(arguments: &RingArguments) -> anyhow::Result<Source> {
