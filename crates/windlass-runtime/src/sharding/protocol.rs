@@ -187,8 +187,9 @@ impl Protocol {
     fn report_loaded(&self, slots: Loaded, driving: &Driving) {
         for (slot, epoch, number) in slots {
             if driving.last_commands.get(&slot) != Some(&number) {
-                // It was lost meanwhile, or is to be listed again.
-                if !self.shard.slots().is_loading(slot, epoch) {
+                // It was lost meanwhile, and its watch may have been opened after that. One that has come back since is
+                // watched for its later command, which must go on.
+                if !self.shard.slots().owns(slot) {
                     self.drop_slots(&BTreeSet::from([slot]));
                 }
                 continue;

@@ -64,11 +64,6 @@ impl SlotTable {
         self.owned.get(&slot).filter(|owned| owned.stage == Stage::Serving).map(|owned| owned.epoch)
     }
 
-    /// Whether a slot is being loaded at this epoch.
-    pub(crate) fn is_loading(&self, slot: Slot, epoch: Epoch) -> bool {
-        self.owned.get(&slot).is_some_and(|owned| owned.epoch == epoch && owned.stage == Stage::Loading)
-    }
-
     /// Whether a slot is this instance's, whatever it does with it.
     pub(crate) fn owns(&self, slot: Slot) -> bool {
         self.owned.contains_key(&slot)
