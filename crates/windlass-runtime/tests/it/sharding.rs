@@ -218,6 +218,29 @@ async fn member_that_restarts_keeps_its_slots(cluster: &Cluster) {
     second.running.stop().await;
 }
 
+/// However often slots come and go, who has them at last sees what happens to their outputs.
+async fn outputs_are_watched_after_slots_came_and_went(cluster: &Cluster) {
+    install_rings(cluster).await;
+    let first = member(cluster, "first").await;
+    until_serving(&first, 64).await;
+    create_pairs(cluster).await;
+    until_all_ready(cluster).await;
+    for _ in 0..4 {
+        let second = member_with(cluster, "second", |settings| settings.leave_when_stopped(true)).await;
+        eventually("it gains slots", async || gauge(&second, "windlass_shard_slots_owned") > 0).await;
+        second.running.stop().await;
+    }
+    until_serving(&first, 64).await;
+    for name in NAMES {
+        cluster.delete_config_map(&format!("{name}-cm1")).await;
+    }
+    for name in NAMES {
+        let output = format!("{name}-cm1");
+        eventually(&format!("{output} is back"), async || cluster.value_of(&output).await.is_some()).await;
+    }
+    first.running.stop().await;
+}
+
 /// A second process of the same name does nothing as long as the first one lives, and says why.
 async fn second_process_of_a_name_is_refused(cluster: &Cluster) {
     install_rings(cluster).await;
@@ -343,6 +366,7 @@ async fn apply(cluster: &Cluster, plural: &str, object: &Value) {
 
 on_both_servers! {
     late_writes_are_refused
+    outputs_are_watched_after_slots_came_and_went
     second_process_of_a_name_is_refused
     edited_ring_is_explained
     two_members_share_the_parents
