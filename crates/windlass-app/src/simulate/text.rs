@@ -84,9 +84,9 @@ fn gaps(report: &Report) -> String {
 fn throughput(report: &Report) -> String {
     let all = format!("{} of slot-time", percent(report.throughput));
     match report.steady_slots {
-        0 => format!("{all}; every slot changed hands"),
+        0 => format!("{all}; no slot was undisturbed"),
         slots => format!(
-            "{all}; {} for the {} slots that did not change hands",
+            "{all}; {} for the {} undisturbed slots",
             percent(report.steady_throughput),
             grouped(slots as u64)
         ),
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(gaps(&Report::default()), "never");
         assert_eq!(
             throughput(&Report { throughput: 0.5, ..Report::default() }),
-            "50.00 % of slot-time; every slot changed hands"
+            "50.00 % of slot-time; no slot was undisturbed"
         );
         assert_eq!(moved(&Report::default()), "0 objects in 0 slots; nothing had to move");
     }
