@@ -83,7 +83,7 @@ pub(super) enum ScenarioName {
     Scale,
     /// Random pauses and crashes.
     Chaos,
-    /// One after the other.
+    /// Each of them.
     All,
 }
 

@@ -17,7 +17,7 @@ use clap::{Args, Subcommand};
 use windlass_shard::fleet::Scenario;
 
 use arguments::{FleetArguments, ScenarioName};
-use run::{Run, minutes};
+use run::{minutes, run_all};
 
 /// The exit code of a run in which something happened that must never happen.
 const VIOLATED: u8 = 3;
@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &SimulateArguments, program: &str) -> anyhow::Resul
     Ok(ExitCode::from(simulate(&mut io::stdout().lock(), fleet, program, &scenarios)?))
 }
 
-/// Simulates one scenario after the other, and shows each as soon as it is known; JSON comes as a whole, at the end.
+/// Simulates scenarios, and shows each as soon as it is known; JSON comes as a whole, at the end.
 /// Returns the exit code.
 fn simulate(
     out: &mut impl Write,
@@ -60,15 +60,17 @@ fn simulate(
     if let Some((_, scenario)) = scenarios.first().filter(|_| !is_json) {
         writeln!(out, "{}", text::heading(scenario))?;
     }
-    let mut runs = Vec::new();
-    for (name, scenario) in scenarios {
-        let run = Run::new(*name, *scenario, arguments.again(program, *name));
-        if !is_json {
-            writeln!(out, "{run}")?;
-            out.flush()?;
-        }
-        runs.push(run);
-    }
+    let runs = run_all(
+        scenarios,
+        |name| arguments.again(program, name),
+        |run| {
+            if !is_json {
+                writeln!(out, "{run}")?;
+                out.flush()?;
+            }
+            Ok(())
+        },
+    )?;
     if let Some(path) = &arguments.plot {
         std::fs::write(path, plot::svg(&runs))
             .with_context(|| format!("{} cannot be written", path.display()))?;
