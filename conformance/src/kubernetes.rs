@@ -121,27 +121,43 @@ impl Kubernetes {
     /// # Errors
     /// If it does not start again, or is not ready within two minutes.
     pub fn kill_and_restart(&mut self) -> Result<()> {
-        self.api_server.kill()?;
+        self.kill()?;
+        self.start_again()
+    }
+
+    /// Kills the API server without warning.
+    ///
+    /// # Errors
+    /// If that cannot be done.
+    pub fn kill(&mut self) -> Result<()> {
+        self.api_server.kill()
+    }
+
+    /// Starts the API server again at the same address with the same etcd, after it was killed.
+    ///
+    /// # Errors
+    /// If it does not start again, or is not ready within two minutes.
+    pub fn start_again(&mut self) -> Result<()> {
         let (etcd_port, port) = self.ports;
         self.api_server = start_api_server(&self.assets, self.folder.path(), etcd_port, port, &self.gates)?;
         self.wait_until_ready()
     }
 
+    /// Starts another API server on the same etcd, which is there whatever becomes of the first one.
+    ///
+    /// # Errors
+    /// If it does not start, or is not ready within two minutes.
+    pub fn start_another(&mut self) -> Result<AnotherApiServer> {
+        let port = free_port()?;
+        let mut program =
+            start_api_server(&self.assets, self.folder.path(), self.ports.0, port, &self.gates)?;
+        let access = Access { url: format!("https://127.0.0.1:{port}"), ..self.access.clone() };
+        wait_until_ready(&access, &mut self.etcd, &mut program)?;
+        Ok(AnotherApiServer { access, _program: program })
+    }
+
     fn wait_until_ready(&mut self) -> Result<()> {
-        let client = HttpTarget::new("kubernetes", &self.access)?;
-        let start = Instant::now();
-        loop {
-            self.etcd.check()?;
-            self.api_server.check()?;
-            match client.get("/readyz") {
-                Ok(answer) if answer.code == 200 => return Ok(()),
-                _ if start.elapsed() < READY_WITHIN => thread::sleep(ASK_EVERY),
-                Ok(answer) => bail!("kube-apiserver is not ready: {}", answer.text()),
-                Err(error) => {
-                    bail!("kube-apiserver is not ready: {error:#}\n{}", self.api_server.last_words())
-                }
-            }
-        }
+        wait_until_ready(&self.access, &mut self.etcd, &mut self.api_server)
     }
 
     /// How to reach it, as an administrator.
@@ -162,6 +178,35 @@ impl Kubernetes {
     /// The process ids of kube-apiserver and etcd.
     pub fn process_ids(&self) -> (u32, u32) {
         (self.api_server.id(), self.etcd.id())
+    }
+}
+
+/// One more API server of a [`Kubernetes`]. It ends when this is dropped.
+#[derive(Debug)]
+pub struct AnotherApiServer {
+    access: Access,
+    _program: Program,
+}
+
+impl AnotherApiServer {
+    /// How to reach it, as an administrator.
+    pub fn access(&self) -> &Access {
+        &self.access
+    }
+}
+
+fn wait_until_ready(access: &Access, etcd: &mut Program, api_server: &mut Program) -> Result<()> {
+    let client = HttpTarget::new("kubernetes", access)?;
+    let start = Instant::now();
+    loop {
+        etcd.check()?;
+        api_server.check()?;
+        match client.get("/readyz") {
+            Ok(answer) if answer.code == 200 => return Ok(()),
+            _ if start.elapsed() < READY_WITHIN => thread::sleep(ASK_EVERY),
+            Ok(answer) => bail!("kube-apiserver is not ready: {}", answer.text()),
+            Err(error) => bail!("kube-apiserver is not ready: {error:#}\n{}", api_server.last_words()),
+        }
     }
 }
 
@@ -193,7 +238,12 @@ fn start_api_server(assets: &Path, folder: &Path, etcd_port: u16, port: u16, gat
         // What is behind a gate is in a version that is not served by default either.
         command.arg("--runtime-config=admissionregistration.k8s.io/v1beta1=true");
     }
-    Program::start("kube-apiserver", &mut command, folder.join("kube-apiserver.log"), Stdio::null())
+    Program::start(
+        "kube-apiserver",
+        &mut command,
+        folder.join(format!("kube-apiserver-{port}.log")),
+        Stdio::null(),
+    )
 }
 
 /// Writes the server's certificate, the key of its tokens and its administrator; returns whom to trust.

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result, bail};
@@ -43,7 +43,7 @@ impl Program {
     /// # Errors
     /// See above.
     pub fn check(&mut self) -> Result<()> {
-        match self.child.try_wait().with_context(|| format!("cannot ask for the state of {}", self.name))? {
+        match self.ended()? {
             None => Ok(()),
             Some(status) => bail!("{} ended with {status}:\n{}", self.name, self.last_words()),
         }
@@ -57,6 +57,26 @@ impl Program {
         self.child.kill().with_context(|| format!("cannot kill {}", self.name))?;
         self.child.wait().with_context(|| format!("cannot wait for the end of {}", self.name))?;
         Ok(())
+    }
+
+    /// Sends it a signal: `TERM`, `STOP`, `CONT`.
+    ///
+    /// # Errors
+    /// If that cannot be done.
+    pub fn signal(&self, signal: &str) -> Result<()> {
+        let status = Command::new("kill").args([format!("-{signal}"), self.id().to_string()]).status();
+        match status.context("cannot start kill")? {
+            status if status.success() => Ok(()),
+            status => bail!("kill -{signal} for {} ended with {status}", self.name),
+        }
+    }
+
+    /// How it ended, if it has.
+    ///
+    /// # Errors
+    /// If that cannot be asked.
+    pub fn ended(&mut self) -> Result<Option<ExitStatus>> {
+        self.child.try_wait().with_context(|| format!("cannot ask for the state of {}", self.name))
     }
 
     /// The end of what it said on standard error.
@@ -86,9 +106,23 @@ impl Folder {
     /// # Errors
     /// If it cannot be made.
     pub fn new(purpose: &str) -> Result<Self> {
+        Self::new_in(&std::env::temp_dir(), purpose)
+    }
+
+    /// A new folder in memory, where the machine has such folders: what is in it survives processes, and is written
+    /// without waiting for a disk.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn in_memory(purpose: &str) -> Result<Self> {
+        let memory = Path::new("/dev/shm");
+        if memory.is_dir() { Self::new_in(memory, purpose) } else { Self::new(purpose) }
+    }
+
+    fn new_in(parent: &Path, purpose: &str) -> Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("windlass-{purpose}-{}-{count}", std::process::id()));
+        let path = parent.join(format!("windlass-{purpose}-{}-{count}", std::process::id()));
         fs::create_dir_all(&path).with_context(|| format!("cannot make {}", path.display()))?;
         Ok(Folder(path))
     }
@@ -97,12 +131,19 @@ impl Folder {
     pub fn path(&self) -> &Path {
         &self.0
     }
+
+    /// Leaves it there for somebody to look at, and returns where it is.
+    pub fn keep(mut self) -> PathBuf {
+        std::mem::take(&mut self.0)
+    }
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // Leftovers in a temporary folder do no harm.
-        let _ = fs::remove_dir_all(&self.0);
+        // One that is kept has no path any more. Leftovers in a temporary folder do no harm.
+        if !self.0.as_os_str().is_empty() {
+            let _ = fs::remove_dir_all(&self.0);
+        }
     }
 }
 
