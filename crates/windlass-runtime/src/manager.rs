@@ -69,6 +69,8 @@ pub struct Manager {
     pub(crate) preflight: bool,
     pub(crate) leader: Option<LeaderSettings>,
     pub(crate) sharding: Option<ShardSettings>,
+    #[cfg(feature = "model")]
+    pub(crate) broken: Option<windlass_shard::Mutation>,
     pub(crate) recorder: RecorderSettings,
     pub(crate) folder: Option<PathBuf>,
     pub(crate) redaction: Redaction,
@@ -110,6 +112,8 @@ impl Manager {
             preflight: true,
             leader: None,
             sharding: None,
+            #[cfg(feature = "model")]
+            broken: None,
             recorder: RecorderSettings::default(),
             folder: None,
             redaction: Redaction::default(),
@@ -280,6 +284,14 @@ impl Manager {
     /// ```
     pub fn sharded(mut self, settings: ShardSettings) -> Self {
         self.sharding = Some(settings);
+        self
+    }
+
+    /// Breaks a rule of the protocol of sharding on purpose, for tests that must notice it.
+    #[cfg(feature = "model")]
+    #[doc(hidden)]
+    pub fn break_sharding_rule(mut self, rule: windlass_shard::Mutation) -> Self {
+        self.broken = Some(rule);
         self
     }
 

@@ -192,6 +192,8 @@ async fn fleet(manager: &mut Manager, api: &Api) -> Result<Option<Fleet>, StartE
     if manager.leader.is_some() {
         return Err(ShardSettingsError::WithLeader.into());
     }
+    #[cfg(feature = "model")]
+    let settings = settings.breaking(manager.broken);
     let mut fleet = Fleet::new(settings, api)?;
     fleet.probe(&manager.controllers, &manager.namespaces, api).await;
     Ok(Some(fleet))

@@ -67,11 +67,24 @@ impl Fleet {
     ) -> Arc<Shard> {
         let ShardSettings { slots, key, timing, .. } = self.settings;
         let spec = RingSpec { controller_type: controller.name().to_owned(), slots, key };
-        let instance = Instance::new(self.settings.id(), self.count, timing, self.clock.now());
+        let instance = self.instance();
         let outputs = Arc::new(OutputInformers::new(informers, namespaces, self.count));
         let parents = controller.declaration().parent().resource.clone();
         let shard = Shard::new(spec, parents, instance, self.count, timing, self.clock.clone(), outputs);
         Arc::new(shard.knowing_own_alone(self.is_by_slots(&controller.declaration().all_watches()[0])))
+    }
+
+    /// The protocol's part, which has not registered yet.
+    fn instance(&self) -> Instance {
+        let timing = self.settings.timing;
+        #[cfg_attr(not(feature = "model"), expect(unused_mut, reason = "rules are broken on purpose only"))]
+        let mut instance = Instance::new(self.settings.id(), self.count, timing, self.clock.now());
+        #[cfg(feature = "model")]
+        if let Some(mutation) = self.settings.broken {
+            tracing::warn!(rule = ?mutation, "this process breaks a rule of sharding on purpose");
+            instance.break_rule(mutation);
+        }
+        instance
     }
 
     /// Follows the parents of a controller. It must come before whatever is notified of them.

@@ -26,6 +26,8 @@ pub struct ShardSettings {
     pub(crate) timing: Timing,
     pub(crate) leave: bool,
     pub(crate) registries: Option<Arc<dyn Registries>>,
+    #[cfg(feature = "model")]
+    pub(crate) broken: Option<windlass_shard::Mutation>,
 }
 
 /// With these settings, no object could have an owner, or one could have two.
@@ -64,6 +66,8 @@ impl ShardSettings {
             timing: Timing::default(),
             leave: false,
             registries: None,
+            #[cfg(feature = "model")]
+            broken: None,
         }
     }
 
@@ -133,6 +137,12 @@ impl ShardSettings {
         }
         SlotCount::new(self.slots)?;
         Ok(self.timing.check()?)
+    }
+
+    /// The same with a rule of the protocol that is broken on purpose, if any.
+    #[cfg(feature = "model")]
+    pub(crate) fn breaking(self, broken: Option<windlass_shard::Mutation>) -> Self {
+        ShardSettings { broken, ..self }
     }
 
     pub(crate) fn id(&self) -> InstanceId {
