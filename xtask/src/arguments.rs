@@ -73,6 +73,12 @@ Example: cargo xtask properties --cases 100000 windlass-model unchanged")]
     /// Play random runs of the checker against real processes: they must end where the checker says
     #[command(after_help = "Example: cargo xtask agreement --world deleted_by_name:broken --runs 1")]
     Agreement(AgreementPlan),
+    /// Run real instances of a sharded controller under faults, and audit the history: one writer each, nothing lost
+    #[command(after_help = "Servers and registries share the minutes.\n
+Examples:
+  cargo xtask chaos --minutes 20
+  cargo xtask chaos --minutes 2 --server embedded --registry api --seed 7")]
+    Chaos(ChaosPlan),
     /// Measure against others; takes minutes unless --quick
     #[command(after_help = "Options of each comparison:
   check    [--quick] [--runs N] [--threads N] [--only MODEL] [--json]
@@ -138,6 +144,66 @@ pub(crate) struct AgreementPlan {
     /// The only world: one of the zoo, such as deleted_by_name:broken, or seed:7 [default: that of each seed]
     #[arg(long)]
     pub(crate) world: Option<String>,
+}
+
+/// What to run under faults, and for how long.
+#[derive(Args, Debug, PartialEq)]
+pub(crate) struct ChaosPlan {
+    /// How long faults are made, in all runs together
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) minutes: u64,
+    /// Draws the faults and the edits [default: a new one, which is printed]
+    #[arg(long, value_name = "S")]
+    pub(crate) seed: Option<u64>,
+    /// The API server
+    #[arg(long, value_enum, default_value_t = ChaosServer::Both)]
+    pub(crate) server: ChaosServer,
+    /// Where instances find each other
+    #[arg(long, value_enum, default_value_t = ChaosRegistry::Both)]
+    pub(crate) registry: ChaosRegistry,
+    /// Number of instances
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub(crate) instances: u16,
+    /// Number of objects
+    #[arg(long, value_name = "N", default_value_t = 2_000)]
+    pub(crate) objects: u32,
+    /// Duration of a lease, in seconds; objects of a lost instance must be written after one and a half of it
+    #[arg(long, value_name = "SECONDS", default_value_t = 6)]
+    pub(crate) lease: u64,
+    /// How the report is written
+    #[arg(long, value_enum, default_value_t = ChaosOutput::Text)]
+    pub(crate) output: ChaosOutput,
+}
+
+/// The API server of a chaos run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ChaosServer {
+    /// The embedded server
+    Embedded,
+    /// A real kube-apiserver
+    Kubernetes,
+    /// A run on each
+    Both,
+}
+
+/// The registry of a chaos run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ChaosRegistry {
+    /// The API server
+    Api,
+    /// A real etcd
+    Etcd,
+    /// A run with each
+    Both,
+}
+
+/// The form of the report of a chaos run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ChaosOutput {
+    /// For people
+    Text,
+    /// With all violations
+    Json,
 }
 
 /// What to compare, and how.
@@ -248,6 +314,18 @@ mod tests {
         let agreement = |runs, seed, world: Option<&str>| {
             Task::Agreement(AgreementPlan { runs, seed, world: world.map(str::to_owned) })
         };
+        let chaos = |minutes, seed, server, registry| {
+            Task::Chaos(ChaosPlan {
+                minutes,
+                seed,
+                server,
+                registry,
+                instances: 5,
+                objects: 2_000,
+                lease: 6,
+                output: ChaosOutput::Text,
+            })
+        };
         let conformance = |only: Option<&str>, against: &[Target], list| {
             let (only, against) = (only.map(str::to_owned), against.to_vec());
             Task::Conformance(ConformancePlan { only, against, list, record: false })
@@ -278,6 +356,11 @@ mod tests {
             ("differential --seed 7 --worlds 5", Task::Differential { worlds: 5, seed: 7 }),
             ("agreement", agreement(50, 1, None)),
             ("agreement --world seed:7 --runs 1 --seed 9", agreement(1, 9, Some("seed:7"))),
+            ("chaos", chaos(20, None, ChaosServer::Both, ChaosRegistry::Both)),
+            (
+                "chaos --minutes 2 --seed 7 --server embedded --registry api",
+                chaos(2, Some(7), ChaosServer::Embedded, ChaosRegistry::Api),
+            ),
             ("bench check", bench(&[])),
             ("bench check --runs 5 --json", bench(&["--runs", "5", "--json"])),
         ] {
@@ -310,6 +393,8 @@ mod tests {
             ("differential 5", "unexpected argument '5'"),
             ("agreement --world", "a value is required for '--world <WORLD>'"),
             ("agreement --runs x", "invalid value 'x' for '--runs <N>'"),
+            ("chaos --server x", "invalid value 'x' for '--server <SERVER>'"),
+            ("chaos 5", "unexpected argument '5'"),
             ("agreement 5", "unexpected argument '5'"),
             ("bench", "<COMPARISON>"),
             ("bench --quick", "unexpected argument '--quick'"),

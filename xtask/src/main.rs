@@ -3,6 +3,7 @@
 mod agreement;
 mod arguments;
 mod bench;
+mod chaos;
 mod ci;
 mod conformance;
 mod differential;
@@ -63,6 +64,7 @@ fn run(task: Option<Task>) -> anyhow::Result<()> {
         Task::Differential { worlds, seed } => differential::run(&root, worlds, seed)?,
         Task::Mutants { names } => mutants::run(&root, &names)?,
         Task::Agreement(plan) => agreement::run(&root, &plan)?,
+        Task::Chaos(plan) => chaos::run(&root, &plan)?,
         Task::Bench(plan) => bench::run(&root, &plan)?,
         Task::Conformance(plan) => conformance::run(&root, &plan)?,
         Task::Envtest => envtest::run(&root)?,
