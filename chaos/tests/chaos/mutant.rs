@@ -31,7 +31,7 @@ async fn moving_slots_without_ending_the_lease_is_noticed() -> Result<()> {
 
 /// Pauses one instance after the other until the auditor has found something.
 async fn violations_of(rule: &str) -> Result<Vec<Violation>> {
-    let plan = Plan { mutant: Some(rule.to_owned()), instances: 3, ..plan(4) };
+    let plan = Plan { mutant: Some(rule.to_owned()), instances: 3, ..plan(6) };
     let mut stage = Stage::set(&plan, &programs()).await?;
     stage.fleet.scale(plan.instances).await?;
     stage.wait_for_children().await?;

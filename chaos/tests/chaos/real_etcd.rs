@@ -8,7 +8,7 @@ use crate::{machine, plan, programs, show};
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn objects_have_one_writer_each_and_none_is_lost() -> anyhow::Result<()> {
     let _machine = machine().await;
-    let plan = Plan { registry: RegistryKind::Etcd, ..plan(2) };
+    let plan = Plan { registry: RegistryKind::Etcd, ..plan(23) };
     let report = run(&plan, &programs(), &show).await?;
     println!("{report}");
     assert!(report.is_good(), "rules were violated, see above");
