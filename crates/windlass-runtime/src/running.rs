@@ -277,13 +277,19 @@ fn worker_pools(
         let context = Arc::new(ControllerContext::new(controller, settings, metrics).sharded(shard.clone()));
         context.export_queue_metrics();
         let enqueuer = Arc::new(Enqueuer::new(Arc::clone(&context), ownership));
-        if let (Some(fleet), Some(shard)) = (fleet, shard) {
-            let parents = Fleet::parents(&shard, &context.controller, informers, &manager.namespaces);
-            let parents = parents.map_err(unreadable)?;
-            fleet.join(shard, &enqueuer, parents, &manager.metrics, (tasks, ending.clone()));
+        // Where each parent belongs must be known to whatever is notified of it.
+        let parents = shard
+            .as_ref()
+            .map(|shard| Fleet::parents(shard, &context.controller, informers, &manager.namespaces));
+        let parents = parents.transpose().map_err(unreadable)?;
+        let subscribed = Subscription::all(informers, &enqueuer, &manager.namespaces).map_err(unreadable)?;
+        let opened = subscribed.iter().map(|subscribed| Arc::clone(&subscribed.informer)).collect();
+        if let (Some(fleet), Some(shard), Some(parents)) = (fleet, shard, parents) {
+            let watched = (parents, subscribed);
+            fleet.join(shard, &enqueuer, watched, &manager.metrics, (tasks, ending.clone()));
         }
         pools.push(WorkerPool {
-            informers: Subscription::all(informers, &enqueuer, &manager.namespaces).map_err(unreadable)?,
+            informers: opened,
             context,
             enqueuer,
             driver: driver.clone().only_while(leading.clone()),

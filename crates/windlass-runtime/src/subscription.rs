@@ -16,6 +16,12 @@ pub(crate) struct Subscription {
     bindings: Vec<WatchBinding>,
 }
 
+/// An informer with the subscription of one controller.
+pub(crate) struct Subscribed {
+    pub(crate) informer: Arc<Informer>,
+    pub(crate) subscription: Arc<Subscription>,
+}
+
 /// A declared watch that is served.
 struct WatchBinding {
     /// Its number in the declaration.
@@ -33,7 +39,7 @@ impl Subscription {
         informers: &Informers,
         enqueuer: &'a Arc<Enqueuer>,
         namespaces: &[String],
-    ) -> Result<Vec<Arc<Informer>>, (&'a WatchDeclaration, String)> {
+    ) -> Result<Vec<Subscribed>, (&'a WatchDeclaration, String)> {
         let mut opened: Vec<(Arc<Informer>, Vec<WatchBinding>)> = Vec::new();
         for (number, declared) in enqueuer.context.watches_from_start() {
             for selection in Selection::all_of(declared, namespaces) {
@@ -46,8 +52,9 @@ impl Subscription {
             }
         }
         let listen = |(informer, bindings): (Arc<Informer>, Vec<WatchBinding>)| {
-            informer.add_event_handler(Arc::new(Subscription { enqueuer: Arc::clone(enqueuer), bindings }));
-            informer
+            let subscription = Arc::new(Subscription { enqueuer: Arc::clone(enqueuer), bindings });
+            informer.add_event_handler(Arc::clone(&subscription) as Arc<_>);
+            Subscribed { informer, subscription }
         };
         Ok(opened.into_iter().map(listen).collect())
     }
@@ -56,6 +63,27 @@ impl Subscription {
     pub(crate) fn to_one(enqueuer: &Arc<Enqueuer>, declared: usize) -> Self {
         let bindings = vec![WatchBinding { declared, wider: false }];
         Subscription { enqueuer: Arc::clone(enqueuer), bindings }
+    }
+
+    /// The controller that is subscribed.
+    pub(crate) fn enqueuer(&self) -> &Enqueuer {
+        &self.enqueuer
+    }
+
+    /// The parents that an object names which is watched beside parents and outputs. None of them need exist.
+    pub(crate) fn named_by(&self, object: &Value) -> Vec<Trigger> {
+        let declaration = self.enqueuer.context.controller.declaration();
+        let further = self.bindings.iter().filter_map(|binding| {
+            let declared = &declaration.all_watches()[binding.declared];
+            let is_further = !declared.is_of_parents() && !declared.is_of_outputs();
+            is_further
+                .then(|| binding.selected(declared, Some(object)))
+                .flatten()
+                .map(|object| (declared, object))
+        });
+        further
+            .flat_map(|(declared, object)| declaration.triggers_from(declared, None, Some(&object)))
+            .collect()
     }
 
     /// The parents that an event triggers.

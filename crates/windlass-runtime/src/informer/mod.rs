@@ -98,18 +98,22 @@ impl Informer {
         after: Option<Arc<Value>>,
         origin: EventOrigin,
     ) {
-        let resource = &self.selection.resource;
-        let ObjectRef { namespace, name } = &change.key;
-        let event = WatchEvent {
-            kind: Arc::clone(&self.kind),
-            key: Key::new(&resource.group, &resource.plural, namespace, name),
-            before,
-            after,
-            origin,
-        };
+        let event = self.event(&change.key, before, after, origin);
         for handler in self.handlers.read().unwrap_or_else(PoisonError::into_inner).iter() {
             handler.changed(&event);
         }
+    }
+
+    fn event(
+        &self,
+        key: &ObjectRef,
+        before: Option<Arc<Value>>,
+        after: Option<Arc<Value>>,
+        origin: EventOrigin,
+    ) -> WatchEvent {
+        let resource = &self.selection.resource;
+        let key = Key::new(&resource.group, &resource.plural, &key.namespace, &key.name);
+        WatchEvent { kind: Arc::clone(&self.kind), key, before, after, origin }
     }
 
     /// What is kept of an object.
@@ -141,6 +145,15 @@ impl Informer {
         let is_wanted =
             |key: &ObjectRef, uid: &str, text: &str| gate.lets_in(&key.namespace, uid) && wanted(text);
         self.cache.absorb(&shut.cache, is_wanted);
+    }
+
+    /// Shows one handler everything that is known, as if it had just been listed.
+    pub(crate) fn replay(&self, handler: &dyn EventHandler) {
+        let everything = LabelSelector::everything();
+        for after in self.cache.list(None, &everything).iter().filter_map(|found| read(&found.text)) {
+            let key = ObjectRef::of(&after);
+            handler.changed(&self.event(&key, None, Some(after), EventOrigin::Initial));
+        }
     }
 
     /// Adds a handler of all events from now on.

@@ -14,9 +14,10 @@ use crate::controller_context::ControllerContext;
 use crate::enqueuer::Enqueuer;
 use crate::informer::{Informers, Selection};
 use crate::operations::metrics::Metrics;
-use crate::subscription::open;
+use crate::subscription::{Subscribed, open};
 
 use super::clock::Clock;
+use super::missing::MissingParents;
 use super::outputs::OutputInformers;
 use super::parents::Parents;
 use super::protocol::Protocol;
@@ -112,7 +113,7 @@ impl Fleet {
         &self,
         shard: Arc<Shard>,
         enqueuer: &Arc<Enqueuer>,
-        parents: Arc<Parents>,
+        (parents, subscribed): (Arc<Parents>, Vec<Subscribed>),
         metrics: &Metrics,
         (tasks, stopping): (&mut JoinSet<()>, watch::Receiver<bool>),
     ) {
@@ -120,8 +121,10 @@ impl Fleet {
         outputs.start(enqueuer);
         parents.start(enqueuer);
         let context: Arc<ControllerContext> = Arc::clone(&enqueuer.context);
+        let makes_missing = context.controller.declaration().creates_missing();
         let protocol = Protocol {
             registry: self.registries.of_ring(&shard.spec),
+            missing: makes_missing.then(|| MissingParents::new(subscribed)),
             metrics: metrics.shard(context.controller.name()),
             leave: self.settings.leave,
             shard,

@@ -8,6 +8,7 @@ mod chunks;
 mod clock;
 mod fleet;
 mod grant;
+mod missing;
 mod name_check;
 mod outputs;
 mod overview;
@@ -35,7 +36,7 @@ pub use windlass_shard::{KeyField, Timing};
 
 pub(crate) use fleet::Fleet;
 pub(crate) use grant::{Grant, InFlight, NOT_OWNED};
-pub(crate) use read_again::{admit_unknown, read_again};
+pub(crate) use read_again::{NotRead, admit_unknown, read_again};
 pub(crate) use rights::permissions;
 pub(crate) use shard::{Admission, Shard};
 pub(crate) use stamp::as_last_written;

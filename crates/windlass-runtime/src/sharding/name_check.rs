@@ -11,7 +11,7 @@ use windlass_shard::{Answer, InstanceId, Request, Timing, Version};
 use super::registry::Registry;
 use super::shard::Shard;
 
-/// Waits until no living process renews the lease of this instance. It takes no longer than a restart has to wait anyway.
+/// Waits until no living process renews the lease of this instance. What is loaded for a restart has to wait about as long.
 pub(super) async fn until_name_is_free(
     shard: &Shard,
     registry: &dyn Registry,
@@ -19,23 +19,24 @@ pub(super) async fn until_name_is_free(
 ) {
     let id = shard.instance().id().clone();
     let observation = observation(shard.timing);
-    let mut seen = lease_version(registry, &id).await;
-    while let Some(version) = seen {
-        tokio::select! {
-            () = tokio::time::sleep(observation) => {}
-            _ = stopping.wait_for(|stopping| *stopping) => return,
-        }
-        seen = lease_version(registry, &id).await;
-        if seen == Some(version) {
-            return;
-        }
-        if seen.is_some() {
+    let observing = async {
+        let mut seen = lease_version(shard, registry, &id).await;
+        while let Some(version) = seen {
+            tokio::time::sleep(observation).await;
+            seen = lease_version(shard, registry, &id).await;
+            if seen.is_none() || seen == Some(version) {
+                return;
+            }
             let error = format!(
                 "another process runs as instance {id}: give each a name of its own, such as that of its pod"
             );
             tracing::error!(ring = shard.spec.controller_type, instance = %id, "{error}");
             shard.set_registry_error(Some(error));
         }
+    };
+    tokio::select! {
+        () = observing => {}
+        _ = stopping.wait_for(|stopping| *stopping) => {}
     }
 }
 
@@ -45,9 +46,11 @@ fn observation(timing: Timing) -> Duration {
 }
 
 /// The version of the instance's lease; none if it has ended, or never was. What cannot be read is asked again.
-async fn lease_version(registry: &dyn Registry, id: &InstanceId) -> Option<Version> {
+async fn lease_version(shard: &Shard, registry: &dyn Registry, id: &InstanceId) -> Option<Version> {
     loop {
-        if let Answer::Leases(leases) = registry.perform(&Request::ReadLeases(vec![id.clone()])).await {
+        let answer = registry.perform(&Request::ReadLeases(vec![id.clone()])).await;
+        shard.set_registry_error(registry.last_error());
+        if let Answer::Leases(leases) = answer {
             let lease = leases.into_iter().find(|(known, _)| known == id)?.1?;
             return lease.value.alive.then_some(lease.version);
         }

@@ -13,6 +13,7 @@ use windlass_shard::{Command, Epoch, Millis, Next, Ring, Slot, Versioned};
 use crate::controller_context::ControllerContext;
 use crate::operations::metrics::ShardMetrics;
 
+use super::missing::MissingParents;
 use super::name_check::until_name_is_free;
 use super::outputs::OutputInformers;
 use super::parents::Parents;
@@ -32,6 +33,8 @@ pub(crate) struct Protocol {
     pub(crate) context: Arc<ControllerContext>,
     pub(crate) parents: Arc<Parents>,
     pub(crate) outputs: Arc<OutputInformers>,
+    /// Where to look for parents that are yet to be made; none if the controller makes none.
+    pub(crate) missing: Option<MissingParents>,
     pub(crate) metrics: ShardMetrics,
     /// Whether to hand over all slots at the end.
     pub(crate) leave: bool,
@@ -56,7 +59,7 @@ struct Driving {
 #[derive(Default)]
 struct Batch {
     load: Loaded,
-    started: usize,
+    started: BTreeSet<Slot>,
     draining: usize,
     lost: BTreeSet<Slot>,
 }
@@ -130,8 +133,10 @@ impl Protocol {
         let Batch { mut load, started, draining, lost } = batch;
         load.retain(|(slot, _, number)| driving.last_commands.get(slot) == Some(number));
         let ring = &self.shard.spec.controller_type;
-        tracing::info!(ring, gained = load.len(), started, draining, lost = lost.len(), "slots changed");
+        let (gained, lost_slots) = (load.len(), lost.len());
+        tracing::info!(ring, gained, started = started.len(), draining, lost = lost_slots, "slots changed");
         self.drop_slots(&lost);
+        self.enqueue_missing(started, driving);
         if !load.is_empty() {
             self.load(load, driving);
         }
@@ -154,7 +159,7 @@ impl Protocol {
             Command::Start(..) => {
                 self.shard.slots().start(slot, epoch);
                 start_serving(&self.shard, &self.context, &self.parents, slot);
-                batch.started += 1;
+                batch.started.insert(slot);
             }
             Command::Drain(..) => {
                 self.shard.slots().drain(slot, epoch);
@@ -169,6 +174,17 @@ impl Protocol {
         if served && self.shard.slots().serves(slot).is_none() {
             stop_serving(&self.shard, &self.context, &self.parents, slot);
         }
+    }
+
+    /// Looks for parents of slots that are served from now on which are yet to be made.
+    fn enqueue_missing(&self, started: BTreeSet<Slot>, driving: &mut Driving) {
+        let Some(missing) = self.missing.clone().filter(|_| !started.is_empty()) else { return };
+        let shard = Arc::clone(&self.shard);
+        // It reads all that is watched, and renewals must not wait for that.
+        driving.tasks.spawn_blocking(move || {
+            missing.enqueue(&shard, &started);
+            false
+        });
     }
 
     /// Lists the objects of slots that were gained, consistently: no write of an earlier owner is missing.

@@ -29,9 +29,10 @@ pub(crate) struct Shard {
     /// Something happened that the protocol must know of.
     pub(crate) wake: Notify,
     count: SlotCount,
+    // Whoever holds two of these locks has taken them in this order.
     instance: Mutex<Instance>,
-    slots: Mutex<SlotTable>,
     parents: Mutex<Parents>,
+    slots: Mutex<SlotTable>,
     find_uid: OnceLock<FindUid>,
     /// Whether this instance knows only the parents of its own slots.
     knows_own_alone: bool,
@@ -80,7 +81,7 @@ impl Shard {
             find_uid: OnceLock::new(),
             knows_own_alone: false,
             outputs,
-            registry_error: Mutex::default(),
+            registry_error: Mutex::new(Some("the registry has not been read yet".to_owned())),
         }
     }
 
@@ -153,6 +154,11 @@ impl Shard {
         }
     }
 
+    /// Whether a parent of this name is known to exist.
+    pub(crate) fn knows(&self, parent: &ObjectRef) -> bool {
+        self.find_uid.get().is_some_and(|find| find(parent).is_some())
+    }
+
     /// Whether this instance reconciles a parent now.
     pub(crate) fn serves(&self, parent: &ObjectRef) -> bool {
         let slot = self.slot_of(parent);
@@ -219,7 +225,9 @@ impl Shard {
 
     /// This instance has read a parent that it owns.
     pub(crate) fn read(&self, observed: &Observed<Arc<ObjectRef>>) {
-        if let Some(epoch) = self.slots().serves(observed.slot) {
+        // The lock of slots must be free again: whoever has both takes that of parents first.
+        let epoch = self.slots().serves(observed.slot);
+        if let Some(epoch) = epoch {
             self.parents().directory.read(observed, epoch);
         }
     }

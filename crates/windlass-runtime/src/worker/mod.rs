@@ -16,7 +16,7 @@ use crate::operations::events::{Events, Regarding};
 use crate::operations::spans;
 use crate::queue::{Claim, Requeue, Work};
 use crate::recorder::{FlightRecorder, save};
-use crate::sharding::{Admission, admit_unknown, read_again};
+use crate::sharding::{Admission, NotRead, admit_unknown, read_again};
 
 /// Where reconciles of a controller are written down.
 #[derive(Clone)]
@@ -54,9 +54,10 @@ pub(crate) async fn process(
     let key = claim.key();
     let at = now();
     let span = spans::reconcile_span(context.controller.name(), &work);
-    let Some(driver) = admitted(&context, driver, key).instrument(span.clone()).await else {
-        // Whatever was to be done for it is for its owner to do.
-        return claim.finish(Requeue::OnTrigger);
+    let driver = match admitted(&context, driver, key).instrument(span.clone()).await {
+        Ok(driver) => driver,
+        Err(NotAdmitted::NotMine) => return claim.finish(Requeue::OnTrigger),
+        Err(NotAdmitted::Unread) => return claim.finish(Requeue::WithBackoff),
     };
     let running = context.metrics.started(&work);
     let start = tokio::time::Instant::now();
@@ -86,24 +87,42 @@ pub(crate) async fn process(
     claim.finish((&result).into());
 }
 
-/// The driver of this reconcile; none if the parent is another instance's by now.
-async fn admitted(context: &ControllerContext, driver: Driver, parent: &ObjectRef) -> Option<Driver> {
-    let Some(shard) = &context.shard else { return Some(driver) };
+/// Why a parent is not reconciled now.
+enum NotAdmitted {
+    /// It is another instance's by now, gone or completed: whatever was to be done for it is for its owner to do.
+    NotMine,
+    /// Whose it is could not be read. No other instance may know of the trigger, so it must be tried again.
+    Unread,
+}
+
+/// The driver of this reconcile, unless the parent is another instance's by now.
+async fn admitted(
+    context: &ControllerContext,
+    driver: Driver,
+    parent: &ObjectRef,
+) -> Result<Driver, NotAdmitted> {
+    let Some(shard) = &context.shard else { return Ok(driver) };
     loop {
         let admission = match shard.admit(parent) {
-            Admission::Unknown => admit_unknown(shard, context, &driver, parent).await,
+            Admission::Unknown => admit_unknown(shard, context, &driver, parent).await?,
             decided => decided,
         };
         match admission {
-            Admission::Granted(grant) => return Some(driver.granted(Some(grant))),
-            Admission::Refused | Admission::Unknown => return None,
+            Admission::Granted(grant) => return Ok(driver.granted(Some(grant))),
+            Admission::Refused | Admission::Unknown => return Err(NotAdmitted::NotMine),
             Admission::ReadAgain => {
                 tracing::debug!("the parent was reassigned since it was enqueued, reading it again");
-                if !read_again(shard, context, &driver, parent).await {
-                    return None;
+                if !read_again(shard, context, &driver, parent).await? {
+                    return Err(NotAdmitted::NotMine);
                 }
             }
         }
+    }
+}
+
+impl From<NotRead> for NotAdmitted {
+    fn from(NotRead: NotRead) -> Self {
+        NotAdmitted::Unread
     }
 }
 
