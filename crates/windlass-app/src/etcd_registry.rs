@@ -11,7 +11,7 @@ use windlass_etcd::{
     EtcdConnection, EtcdIdentity, EtcdOptions, EtcdRegistry, EtcdTls, EtcdUser, InstanceEntry,
 };
 use windlass_runtime::sharding::{LeaseOverview, Registries, Registry, RingOverview};
-use windlass_shard::{Answer, Request, Ring, RingSpec, SlotCount, Versioned};
+use windlass_shard::{Answer, Request, Ring, RingSpec, Versioned};
 
 /// The variable with the user of etcd, which must not be seen in a list of processes.
 const USER_VARIABLE: &str = "WINDLASS_ETCD_USER";
@@ -90,9 +90,10 @@ impl EtcdRegistries {
 
 impl Registries for EtcdRegistries {
     fn of_ring(&self, spec: &RingSpec) -> Arc<dyn Registry> {
-        let count = SlotCount::new(spec.slots).expect("the settings were checked");
-        let registry = self.0.registry(&spec.controller_type, count, spec.key);
-        Arc::new(OneRing(registry.expect("the name of a controller is a DNS label")))
+        let registry = self.0.registry(spec);
+        Arc::new(OneRing(
+            registry.expect("the name of a controller is a DNS label, and its settings were checked"),
+        ))
     }
 }
 

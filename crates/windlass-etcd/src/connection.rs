@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use windlass_shard::{Incarnation, InstanceId, KeyField, RingSpec, SlotCount, Version};
+use windlass_shard::{Incarnation, InstanceId, RingSpec, SlotCount, Version};
 
 use crate::client::Client;
 use crate::error::EtcdError;
@@ -54,19 +54,20 @@ impl EtcdConnection {
         })
     }
 
-    /// The registry of a controller type. All of its instances must have the same number of slots and the same key.
+    /// The registry of a ring. All of its instances must have the same spec.
     ///
     /// # Errors
-    /// The controller type is empty, or has a slash.
-    pub fn registry(
-        &self,
-        controller_type: &str,
-        slots: SlotCount,
-        key: KeyField,
-    ) -> Result<EtcdRegistry, EtcdError> {
-        check_controller_type(controller_type)?;
-        let spec = RingSpec { controller_type: controller_type.to_owned(), slots: slots.get() as u64, key };
-        Ok(EtcdRegistry::new(self.client.clone(), self.keys.clone(), spec, slots, self.listed_seconds))
+    /// The controller type is empty, or has a slash; or there cannot be so many slots.
+    pub fn registry(&self, spec: &RingSpec) -> Result<EtcdRegistry, EtcdError> {
+        check_controller_type(&spec.controller_type)?;
+        let slots = SlotCount::new(spec.slots)?;
+        Ok(EtcdRegistry::new(
+            self.client.clone(),
+            self.keys.clone(),
+            spec.clone(),
+            slots,
+            self.listed_seconds,
+        ))
     }
 
     /// All rings, in the order of their controller types.

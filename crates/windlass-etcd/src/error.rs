@@ -28,6 +28,9 @@ pub enum EtcdError {
         /// What was given.
         controller_type: String,
     },
+    /// The number of slots cannot be one.
+    #[error(transparent)]
+    Slots(#[from] windlass_shard::InvalidSlotCount),
     /// None of the endpoints could be reached, or the connection broke.
     #[error("cannot reach etcd at {address}: {problem}; check that it runs, and that this address is right")]
     Unreachable {

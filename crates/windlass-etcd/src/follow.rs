@@ -11,7 +11,6 @@ use crate::client::Watch;
 use crate::error::EtcdError;
 use crate::problems::Operation;
 use crate::registry::Register;
-use crate::transaction::version_of;
 use crate::wire::event::EventType;
 use crate::wire::{KeyValue, WatchResponse};
 
@@ -113,10 +112,10 @@ impl Follow {
 
     /// A ring that cannot be used is reported, and passed over: the next one may be right again.
     fn see(&mut self, stored: &KeyValue) {
-        match self.register.ring(&stored.value) {
+        match self.register.ring(stored) {
             Ok(ring) => {
                 self.register.problems.clear(Operation::ReadRing);
-                self.seen.push_back(Versioned::new(version_of(stored.mod_revision), ring));
+                self.seen.push_back(ring);
             }
             Err(error) => self.register.problems.note(Operation::ReadRing, &error),
         }

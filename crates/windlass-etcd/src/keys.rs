@@ -20,6 +20,11 @@ impl Keys {
         format!("{}{controller_type}", self.rings())
     }
 
+    /// The epoch of the ring of a controller type.
+    pub(crate) fn epoch(&self, controller_type: &str) -> String {
+        format!("{}/epochs/{controller_type}", self.prefix)
+    }
+
     /// What the keys of all rings begin with.
     pub(crate) fn rings(&self) -> String {
         format!("{}/rings/", self.prefix)

@@ -5,12 +5,12 @@
 //!
 //! ```no_run
 //! use windlass_etcd::{EtcdConnection, EtcdOptions};
-//! use windlass_shard::{Answer, KeyField, Request, SlotCount};
+//! use windlass_shard::{Answer, KeyField, Request, RingSpec};
 //!
 //! # async fn example() -> Result<(), windlass_etcd::EtcdError> {
 //! let options: EtcdOptions = "etcd://127.0.0.1:2379".parse()?;
 //! let connection = EtcdConnection::open(&options)?;
-//! let registry = connection.registry("virtualmachine", SlotCount::DEFAULT, KeyField::Uid)?;
+//! let registry = connection.registry(&RingSpec::new("virtualmachine", 4096, KeyField::Uid))?;
 //! match registry.perform(&Request::ReadRing).await {
 //!     Answer::Ring(ring) => println!("{} members", ring.map_or(0, |ring| ring.value.members().len())),
 //!     _ => println!("{}", registry.last_error().unwrap_or_default()),
@@ -23,6 +23,7 @@
 //! | key | value | what it is |
 //! | --- | --- | --- |
 //! | `/windlass/rings/TYPE` | `{"spec": …, "status": …}` | the ring, with the fields of a `ControllerRing` object |
+//! | `/windlass/epochs/TYPE` | `{"epoch": 17}` | the epoch of the ring, which remains when somebody deletes the ring |
 //! | `/windlass/leases/TYPE/ID` | `{"incarnation": 3, "alive": true}` | the lease of an instance: a register of the protocol |
 //! | `/windlass/controllers/TYPE/ID` | `{"incarnation": 3}` | the instance is there; bound to an etcd lease with a timeout |
 //!

@@ -1,7 +1,7 @@
 //! The values in etcd: JSON, as a person may read it with `etcdctl get`.
 
 use serde::{Deserialize, Serialize};
-use windlass_shard::{Incarnation, KeyField, Lease, Ring, RingSpec, RingStatus, SlotCount};
+use windlass_shard::{Epoch, Incarnation, Lease, Ring, RingSpec, RingStatus, SlotCount};
 
 use crate::error::EtcdError;
 
@@ -21,6 +21,12 @@ pub(crate) struct StoredLease {
     alive: bool,
 }
 
+/// The epoch of a ring, beside it. It is still there when somebody has deleted the ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct StoredEpoch {
+    pub(crate) epoch: Epoch,
+}
+
 /// An entry in the list of instances, as it is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StoredInstance {
@@ -35,31 +41,13 @@ impl StoredRing {
 
     /// The ring, if it has these settings and makes sense.
     pub(crate) fn ring(&self, key: &str, wanted: &RingSpec, count: SlotCount) -> Result<Ring, EtcdError> {
-        if let Some(problem) = difference(&self.spec, wanted) {
+        if let Some(problem) = self.spec.difference(wanted) {
             return Err(EtcdError::Settings { key: key.to_owned(), problem });
         }
         let refuse = |problem: String| EtcdError::Value { key: key.to_owned(), problem };
         let ring = Ring::from_status(&self.status, count).map_err(|error| refuse(error.to_string()))?;
         ring.ok_or_else(|| refuse("it has no instances and no slots".to_owned()))
     }
-}
-
-/// What is different in a ring's spec, as the end of a sentence about the ring.
-fn difference(is: &RingSpec, wanted: &RingSpec) -> Option<String> {
-    let key = |key: KeyField| match key {
-        KeyField::Uid => "uid",
-        KeyField::Namespace => "namespace",
-    };
-    if is.controller_type != wanted.controller_type {
-        return Some(format!("is of controller type {:?}", is.controller_type));
-    }
-    if is.slots != wanted.slots {
-        return Some(format!("has {} slots, and this instance wants {}", is.slots, wanted.slots));
-    }
-    if is.key != wanted.key {
-        return Some(format!("hashes the {}, and this instance the {}", key(is.key), key(wanted.key)));
-    }
-    None
 }
 
 impl StoredLease {
@@ -88,10 +76,12 @@ pub(crate) fn written(value: &impl Serialize) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use windlass_shard::KeyField;
+
     use super::*;
 
     fn spec() -> RingSpec {
-        RingSpec { controller_type: "vm".to_owned(), slots: 4096, key: KeyField::Uid }
+        RingSpec::new("vm", 4096, KeyField::Uid)
     }
 
     fn problem(value: &str, wanted: &RingSpec) -> String {
@@ -125,9 +115,9 @@ mod tests {
     #[test]
     fn other_settings_are_named() {
         let value = r#"{"spec": {"controllerType": "vm", "slots": 16, "key": "namespace"}, "status": {}}"#;
-        assert!(problem(value, &spec()).contains("has 16 slots, and this instance wants 4096"));
+        assert!(problem(value, &spec()).contains("has 16 slots, and this instance is set to 4096"));
         let spec = RingSpec { slots: 16, ..spec() };
-        assert!(problem(value, &spec).contains("hashes the namespace, and this instance the uid"));
+        assert!(problem(value, &spec).contains("has slots by namespace, and this instance is set to uid"));
         let spec = RingSpec { controller_type: "pm".to_owned(), ..spec };
         assert!(problem(value, &spec).contains("is of controller type \"vm\""));
     }

@@ -6,7 +6,8 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use windlass_shard::{
-    Answer, InstanceId, Lease, Request, Ring, RingSpec, RingStatus, SlotCount, Version, Versioned,
+    Answer, InstanceId, LastRing, Lease, Request, Ring, RingError, RingSpec, RingStatus, SlotCount, Version,
+    Versioned,
 };
 
 use crate::client::{Client, Repeat};
@@ -15,9 +16,9 @@ use crate::follow;
 use crate::keys::Keys;
 use crate::presence::{Lister, Presence};
 use crate::problems::{Operation, Problems};
-use crate::record::{StoredLease, StoredRing, written};
+use crate::record::{self, StoredEpoch, StoredLease, StoredRing, written};
 use crate::transaction::{self, OPERATIONS_MAX, version_of};
-use crate::wire::TxnRequest;
+use crate::wire::{KeyValue, TxnRequest};
 
 /// The ring and the leases of one controller type, in etcd. Clones are the same registry.
 #[derive(Clone, Debug)]
@@ -36,6 +37,7 @@ pub(crate) struct Register {
     pub(crate) problems: Arc<Problems>,
     spec: RingSpec,
     count: SlotCount,
+    last: LastRing,
 }
 
 impl EtcdRegistry {
@@ -48,7 +50,8 @@ impl EtcdRegistry {
     ) -> Self {
         let ring_key = keys.ring(&spec.controller_type);
         let problems = Arc::new(Problems::new(&spec.controller_type));
-        let register = Arc::new(Register { client, keys, ring_key, problems, spec, count });
+        let last = LastRing::default();
+        let register = Arc::new(Register { client, keys, ring_key, problems, spec, count, last });
         EtcdRegistry { register, presence: Arc::new(Presence::new()), listed_seconds }
     }
 
@@ -75,7 +78,7 @@ impl EtcdRegistry {
     async fn ask(&self, request: &Request) -> (Operation, Result<Answer, EtcdError>) {
         let register = &*self.register;
         match request {
-            Request::ReadRing => (Operation::ReadRing, register.read_ring().await.map(Answer::Ring)),
+            Request::ReadRing => (Operation::ReadRing, register.read_ring().await),
             Request::ReadLeases(ids) => {
                 (Operation::ReadLeases, register.read_leases(ids).await.map(Answer::Leases))
             }
@@ -133,16 +136,33 @@ impl EtcdRegistry {
 }
 
 impl Register {
-    /// The ring in a value.
-    pub(crate) fn ring(&self, value: &[u8]) -> Result<Arc<Ring>, EtcdError> {
-        let stored = StoredRing::read(&self.ring_key, value)?;
-        stored.ring(&self.ring_key, &self.spec, self.count).map(Arc::new)
+    /// The ring in a value. It must be able to come after the last ring that was seen.
+    pub(crate) fn ring(&self, stored: &KeyValue) -> Result<Versioned<Arc<Ring>>, EtcdError> {
+        let ring = StoredRing::read(&self.ring_key, &stored.value)?;
+        let ring = ring.ring(&self.ring_key, &self.spec, self.count)?;
+        let ring = Versioned::new(version_of(stored.mod_revision), Arc::new(ring));
+        let refuse =
+            |error: RingError| EtcdError::Value { key: self.ring_key.clone(), problem: error.to_string() };
+        self.last.accept(&ring).map_err(refuse)?;
+        Ok(ring)
     }
 
-    async fn read_ring(&self) -> Result<Option<Versioned<Arc<Ring>>>, EtcdError> {
+    async fn read_ring(&self) -> Result<Answer, EtcdError> {
         let answer = self.client.get(&self.ring_key).await?;
-        let Some(stored) = answer.kvs.first() else { return Ok(None) };
-        Ok(Some(Versioned::new(version_of(stored.mod_revision), self.ring(&stored.value)?)))
+        match answer.kvs.first() {
+            Some(stored) => Ok(Answer::Ring(Some(self.ring(stored)?))),
+            None => self.no_ring().await,
+        }
+    }
+
+    /// There is no ring. Its epoch is still there if there was one.
+    async fn no_ring(&self) -> Result<Answer, EtcdError> {
+        self.last.gone();
+        let key = self.keys.epoch(&self.spec.controller_type);
+        let answer = self.client.get(&key).await?;
+        let Some(stored) = answer.kvs.first() else { return Ok(Answer::Ring(None)) };
+        let StoredEpoch { epoch } = record::read(&key, &stored.value)?;
+        Ok(Answer::RingGone(epoch))
     }
 
     async fn read_leases(
@@ -170,7 +190,10 @@ impl Register {
     async fn swap_ring(&self, expected: Option<Version>, ring: &Ring) -> Result<Answer, EtcdError> {
         let status: RingStatus = ring.to_status();
         let value = written(&StoredRing { spec: self.spec.clone(), status });
-        self.swap(transaction::swap(&self.ring_key, expected, value)).await
+        let mut request = transaction::swap(&self.ring_key, expected, value);
+        let epoch = written(&StoredEpoch { epoch: ring.epoch() });
+        request.success.push(transaction::put(&self.keys.epoch(&self.spec.controller_type), epoch, 0));
+        self.swap(request).await
     }
 
     async fn swap_lease(

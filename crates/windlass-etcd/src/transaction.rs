@@ -58,7 +58,8 @@ pub(crate) fn delete(key: &str) -> RequestOp {
     RequestOp { request: Some(Operation::RequestDeleteRange(request)) }
 }
 
-fn put(key: &str, value: Vec<u8>, lease: i64) -> RequestOp {
+/// Writes a key that ends with a lease; 0 for none.
+pub(crate) fn put(key: &str, value: Vec<u8>, lease: i64) -> RequestOp {
     let request = PutRequest { key: key.as_bytes().to_vec(), value, lease };
     RequestOp { request: Some(Operation::RequestPut(request)) }
 }

@@ -87,8 +87,8 @@ pub use memory::MemoryRegistry;
 pub use mutation::Mutation;
 pub use registry::{Answer, Request, Version, Versioned};
 pub use ring::{
-    Delta, Epoch, InstanceStatus, KeyField, Member, Ownership, Phase, Ring, RingError, RingSpec, RingStatus,
-    RunStatus,
+    Delta, Epoch, InstanceStatus, KeyField, LastRing, Member, Ownership, Phase, Ring, RingError, RingSpec,
+    RingStatus, RingTimes, RunStatus,
 };
 pub use slot::{InvalidSlotCount, Slot, SlotCount, SlotRange, runs};
 pub use timing::{Millis, Timing, TimingError};

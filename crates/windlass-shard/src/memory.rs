@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::lease::{InstanceId, Lease};
 use crate::registry::{Answer, Request, Version, Versioned};
-use crate::ring::Ring;
+use crate::ring::{Epoch, Ring};
 
 /// A registry in memory: what the Kubernetes API or etcd is for a real fleet.
 #[derive(Clone, Debug, Default)]
@@ -13,6 +13,8 @@ pub struct MemoryRegistry {
     ring: Option<Versioned<Arc<Ring>>>,
     leases: BTreeMap<InstanceId, Versioned<Lease>>,
     last: u64,
+    /// The epoch of the last ring that was deleted.
+    deleted: Epoch,
     /// Swaps of the ring that were performed.
     pub swaps: u64,
     /// Swaps of the ring that were refused.
@@ -27,12 +29,17 @@ impl MemoryRegistry {
 
     /// Deletes the ring, as somebody might by hand.
     pub fn delete_ring(&mut self) {
-        self.ring = None;
+        if let Some(ring) = self.ring.take() {
+            self.deleted = ring.value.epoch();
+        }
     }
 
     /// Performs a request.
     pub fn perform(&mut self, request: &Request) -> Answer {
         match request {
+            Request::ReadRing if self.ring.is_none() && self.deleted != Epoch::default() => {
+                Answer::RingGone(self.deleted)
+            }
             Request::ReadRing => Answer::Ring(self.ring.clone()),
             Request::ReadLeases(ids) => {
                 Answer::Leases(ids.iter().map(|id| (id.clone(), self.leases.get(id).cloned())).collect())

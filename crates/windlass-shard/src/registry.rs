@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::lease::{InstanceId, Lease};
-use crate::ring::Ring;
+use crate::ring::{Epoch, Ring};
 
 /// The version of a register: another one after each write, and a greater one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,8 +56,10 @@ pub enum Request {
 /// The registry's answer to a [`Request`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Answer {
-    /// The ring; none if there is none.
+    /// The ring; none if there never was one.
     Ring(Option<Versioned<Arc<Ring>>>),
+    /// There is no ring, but there was one: the leases of its members have seen this epoch.
+    RingGone(Epoch),
     /// The leases that were asked for; none for those that do not exist.
     Leases(Vec<(InstanceId, Option<Versioned<Lease>>)>),
     /// It is written, and has this version now.

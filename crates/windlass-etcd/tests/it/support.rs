@@ -8,7 +8,7 @@ use conformance::etcd::Etcd;
 use serde_json::json;
 use windlass_etcd::{EtcdConnection, EtcdOptions, EtcdRegistry};
 use windlass_shard::{
-    Answer, Incarnation, InstanceId, KeyField, Lease, Request, Ring, SlotCount, Version, Versioned,
+    Answer, Incarnation, InstanceId, KeyField, Lease, Request, Ring, RingSpec, SlotCount, Version, Versioned,
 };
 
 pub(crate) const TYPE: &str = "virtualmachine";
@@ -26,7 +26,9 @@ pub(crate) fn connection(options: &EtcdOptions) -> EtcdConnection {
 }
 
 pub(crate) fn registry_of(connection: &EtcdConnection) -> EtcdRegistry {
-    connection.registry(TYPE, slots(), KeyField::Uid).expect("a name that makes sense")
+    connection
+        .registry(&RingSpec::new(TYPE, slots().get() as u64, KeyField::Uid))
+        .expect("a name that makes sense")
 }
 
 /// A registry with a connection of its own, as another process has it.

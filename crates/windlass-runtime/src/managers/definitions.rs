@@ -153,6 +153,7 @@ fn count() -> Value {
 }
 
 fn ring_spec() -> Value {
+    let milliseconds = json!({ "type": "integer", "format": "int64", "minimum": 1 });
     json!({
         "type": "object",
         "required": ["controllerType"],
@@ -165,6 +166,20 @@ fn ring_spec() -> Value {
             "key": {
                 "type": "string", "enum": ["uid", "namespace"], "default": "uid",
                 "description": "What the slot of an object is computed from.",
+            },
+            "times": {
+                "type": "object",
+                "description": "The times that all instances have in common, in milliseconds.",
+                "required": ["leaseMs", "renewMs", "requestMs"],
+                "properties": { "leaseMs": milliseconds, "renewMs": milliseconds, "requestMs": milliseconds },
+            },
+            "leaseNamespace": {
+                "type": "string", "minLength": 1, "description": "The namespace of the Leases.",
+            },
+            "namespaces": {
+                "type": "array", "items": { "type": "string", "minLength": 1 }, "x-kubernetes-list-type": "set",
+                "maxItems": 1_000,
+                "description": "The namespaces of the objects. Default: all.",
             },
         },
         "x-kubernetes-validations": [{

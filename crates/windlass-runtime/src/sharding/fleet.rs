@@ -67,7 +67,11 @@ impl Fleet {
         namespaces: &[String],
     ) -> Arc<Shard> {
         let ShardSettings { slots, key, timing, .. } = self.settings;
-        let spec = RingSpec { controller_type: controller.name().to_owned(), slots, key };
+        let spec = RingSpec {
+            times: Some(timing.into()),
+            namespaces: namespaces.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect(),
+            ..RingSpec::new(controller.name(), slots, key)
+        };
         let instance = self.instance();
         let outputs = Arc::new(OutputInformers::new(informers, namespaces, self.count));
         let parents = controller.declaration().parent().resource.clone();

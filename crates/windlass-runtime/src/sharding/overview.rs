@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     fn overview_of(ring: &Ring, alive: &[&str]) -> RingOverview {
-        let spec = RingSpec { controller_type: "web".to_owned(), slots: 8, key: KeyField::Uid };
+        let spec = RingSpec::new("web", 8, KeyField::Uid);
         let lease = LeaseOverview { incarnation: Some(Incarnation(1)), renewed: None, fresh: true };
         let leases = alive.iter().map(|name| ((*name).to_owned(), lease.clone())).collect();
         RingOverview::new(&spec, &ring.to_status(), &leases).expect("it makes sense")
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn ring_without_members_is_empty() {
-        let spec = RingSpec { controller_type: "web".to_owned(), slots: 8, key: KeyField::Uid };
+        let spec = RingSpec::new("web", 8, KeyField::Uid);
         let overview = RingOverview::new(&spec, &RingStatus::default(), &BTreeMap::new()).expect("a ring");
         assert_eq!((overview.epoch, overview.instances.len()), (0, 0));
     }

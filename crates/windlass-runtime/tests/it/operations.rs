@@ -108,7 +108,8 @@ async fn roles_suffice(cluster: &Cluster, user: kube::Client) {
     cluster.create_pair("a").await;
     cluster.until_ready("a").await;
     let secrets: kube::Api<Secret> = kube::Api::namespaced(cluster.client.clone(), &cluster.namespace);
-    assert!(secrets.get_opt("shared").await.expect("an answer").is_none(), "it may delete what it declares");
+    let is_deleted = async || secrets.get_opt("shared").await.expect("an answer").is_none();
+    eventually("it may delete what it declares", is_deleted).await;
     running.stop().await;
 }
 

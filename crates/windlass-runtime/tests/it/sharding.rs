@@ -1,8 +1,10 @@
 //! Several managers that share the objects of one controller, on real API servers.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use k8s_openapi::api::authentication::v1::SelfSubjectReview;
+use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
@@ -17,7 +19,7 @@ use windlass_runtime::sharding::{EPOCH_ANNOTATION, SLOT_LABEL, ShardSettings, Ti
 
 use crate::declared::{Diary, Probe, network};
 use crate::support::{
-    Cluster, Embedded, Sent, Tap, eventually, install_rings, manager, on_both_servers, rings,
+    Cluster, Embedded, Fault, Sent, Tap, eventually, install_rings, manager, on_both_servers, rings,
 };
 
 /// An instance of the example's controller, and the tap on its wire.
@@ -73,6 +75,11 @@ async fn until_serving(member: &Member, slots: u64) {
         gauge(member, "windlass_shard_slots_served") == slots
     })
     .await;
+}
+
+/// Whether a member that is not ready says so.
+fn explains(member: &Member, words: &str) -> bool {
+    member.running.handle().readiness().iter().any(|check| format!("{check:?}").contains(words))
 }
 
 async fn children(cluster: &Cluster) -> Vec<ConfigMap> {
@@ -140,11 +147,13 @@ async fn two_members_share_the_parents(cluster: &Cluster) {
         slots.entry(child.labels()[SLOT_LABEL].clone()).or_default().insert(written);
     }
     assert!(slots.values().all(|writers| writers.len() == 1), "{slots:#?}");
-    let owned = [&first, &second].map(|member| gauge(member, "windlass_shard_objects_owned"));
-    assert_eq!(owned.iter().sum::<u64>(), 12);
+    let owned = || [&first, &second].map(|member| gauge(member, "windlass_shard_objects_owned"));
+    eventually("all are known to their owners", async || owned().iter().sum::<u64>() == 12).await;
     // Who cannot select its own knows all.
-    let tracked = gauge(&first, "windlass_shard_objects_tracked");
-    assert_eq!(tracked, if watched_by_shards(&first).is_some() { owned[0] } else { 12 });
+    let tracked = || gauge(&first, "windlass_shard_objects_tracked");
+    let knows_own_alone = watched_by_shards(&first).is_some();
+    let expected = || if knows_own_alone { owned()[0] } else { 12 };
+    eventually("it knows what it watches", async || tracked() == expected()).await;
     first.running.stop().await;
     second.running.stop().await;
 }
@@ -247,10 +256,7 @@ async fn second_process_of_a_name_is_refused(cluster: &Cluster) {
     let first = member(cluster, "first").await;
     until_serving(&first, 64).await;
     let second = member(cluster, "first").await;
-    let explains = || {
-        let checks = second.running.handle().readiness();
-        checks.iter().any(|check| format!("{check:?}").contains("another process runs as instance first"))
-    };
+    let explains = || explains(&second, "another process runs as instance first");
     eventually("it says why it is not ready", async || explains()).await;
     assert_eq!(gauge(&second, "windlass_shard_slots_owned"), 0);
     create_pairs(cluster).await;
@@ -292,6 +298,97 @@ async fn edited_ring_is_explained(cluster: &Cluster) {
     assert_eq!(message().await, "");
     first.running.stop().await;
     second.running.stop().await;
+}
+
+/// A ring that makes sense, but cannot come after the one before, is not believed: its slots would have two owners.
+async fn ring_whose_epochs_went_back_is_refused(cluster: &Cluster) {
+    install_rings(cluster).await;
+    let (first, second) = (member(cluster, "first").await, member(cluster, "second").await);
+    until_serving(&first, 32).await;
+    until_serving(&second, 32).await;
+    let rings = rings(cluster);
+    let good = rings.get("two-configmaps").await.expect("it is there").data["status"]["slots"].clone();
+    let write = async |slots: &Value| {
+        let patch = Patch::Merge(json!({"status": {"slots": slots}}));
+        rings.patch_status("two-configmaps", &PatchParams::default(), &patch).await.expect("a ring");
+    };
+    let mut edited = good.clone();
+    for run in edited.as_array_mut().expect("runs") {
+        run["owner"] = json!(1 - run["owner"].as_u64().expect("a number"));
+    }
+    write(&edited).await;
+    for member in [&first, &second] {
+        eventually("it says why", async || explains(member, "its epoch must grow with each owner")).await;
+        assert_eq!(gauge(member, "windlass_shard_slots_served"), 32);
+    }
+    create_pairs(cluster).await;
+    until_all_ready(cluster).await;
+    write(&good).await;
+    for member in [&first, &second] {
+        eventually("it is good again", async || !explains(member, "its epoch must grow")).await;
+    }
+    first.running.stop().await;
+    second.running.stop().await;
+}
+
+/// Whoever makes a ring again that somebody has deleted begins above all its epochs, and not at once.
+async fn deleted_ring_is_made_again_above_its_epochs(cluster: &Cluster) {
+    install_rings(cluster).await;
+    let first = member(cluster, "first").await;
+    until_serving(&first, 64).await;
+    let rings = rings(cluster);
+    let epoch = async || {
+        let ring = rings.get_opt("two-configmaps").await.expect("an answer");
+        ring.and_then(|ring| ring.data["status"]["epoch"].as_u64())
+    };
+    let before = epoch().await.expect("an epoch");
+    // Each renewal of a Lease notes it.
+    let leases: Api<Lease> = Api::namespaced(cluster.client.clone(), &cluster.namespace);
+    let noted = async || {
+        let lease = leases.get("two-configmaps-first").await.expect("it is there");
+        lease.annotations().get("windlass.dev/epoch").cloned()
+    };
+    eventually("the epoch is noted", async || noted().await == Some(before.to_string())).await;
+    first.running.stop().await;
+    rings.delete("two-configmaps", &DeleteParams::default()).await.expect("it is there");
+    let second = member(cluster, "second").await;
+    eventually("there is a ring", async || epoch().await.is_some()).await;
+    assert!(epoch().await > Some(before));
+    assert_eq!(gauge(&second, "windlass_shard_slots_served"), 0, "the first one might act still");
+    until_serving(&second, 64).await;
+    second.running.stop().await;
+}
+
+/// Two instances that would conclude different things from the same ring do not share one.
+async fn members_of_other_settings_are_refused(cluster: &Cluster) {
+    install_rings(cluster).await;
+    let first = member(cluster, "first").await;
+    until_serving(&first, 64).await;
+    let slower = |settings: ShardSettings| settings.timing(Timing { lease_ms: 3_000, ..quick() });
+    let elsewhere = |settings: ShardSettings| settings.in_namespace("default");
+    let (slow, other) =
+        (member_with(cluster, "slow", slower).await, member_with(cluster, "other", elsewhere).await);
+    eventually("it is told", async || explains(&slow, "has leases of 2000 ms")).await;
+    eventually("it is told", async || explains(&other, "has leases in namespace")).await;
+    create_pairs(cluster).await;
+    until_all_ready(cluster).await;
+    assert_eq!(gauge(&slow, "windlass_shard_slots_owned") + gauge(&other, "windlass_shard_slots_owned"), 0);
+    for member in [slow, other, first] {
+        member.running.stop().await;
+    }
+}
+
+/// A namespace that does not exist is named, and not asked for all the time.
+async fn missing_namespace_of_leases_is_named(cluster: &Cluster) {
+    install_rings(cluster).await;
+    let member = member_with(cluster, "first", |settings| settings.in_namespace("no-such")).await;
+    eventually("it is named", async || explains(&member, "cannot be created: namespaces")).await;
+    let is_lease = |sent: &Sent| sent.method == "POST" && sent.target.contains("/leases");
+    let before = member.tap.count(is_lease);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let tries = member.tap.count(is_lease) - before;
+    assert!((1..=10).contains(&tries), "{tries} in a second");
+    member.running.stop().await;
 }
 
 /// Outputs that were made before the controller was sharded get their slot, and are found when they are to go.
@@ -368,6 +465,10 @@ on_both_servers! {
     late_writes_are_refused
     outputs_are_watched_after_slots_came_and_went
     second_process_of_a_name_is_refused
+    ring_whose_epochs_went_back_is_refused
+    deleted_ring_is_made_again_above_its_epochs
+    members_of_other_settings_are_refused
+    missing_namespace_of_leases_is_named
     edited_ring_is_explained
     two_members_share_the_parents
     objects_of_a_killed_member_are_taken_over
@@ -435,6 +536,66 @@ async fn parents_of_others_are_not_received() {
     second.running.stop().await;
 }
 
+/// A controller that makes the parents which ConfigMaps name.
+fn maker(diary: &Diary) -> Controller {
+    let declare = |declaration: &mut Declaration| {
+        let made =
+            |parent: &windlass::ObjectRef| Pair::new(&parent.name, PairSpec { value: "made".to_owned() });
+        declaration.create_missing(made);
+        declaration.watch(watching::<ConfigMap>().labels("net"), |member| network(&member.metadata));
+    };
+    Controller::new(Probe { declare, lists: false, diary: diary.clone() })
+}
+
+async fn until_made(cluster: &Cluster) {
+    for name in NAMES {
+        eventually(&format!("{name} is made"), async || {
+            cluster.pairs().get_opt(name).await.expect("an answer").is_some()
+        })
+        .await;
+    }
+}
+
+/// What names them may have been there before any instance was: its events were dropped while nobody served their slots.
+#[tokio::test]
+async fn missing_parents_of_before_are_made() {
+    let embedded = Embedded::start().await;
+    let cluster = &embedded.cluster;
+    install_rings(cluster).await;
+    for name in NAMES {
+        cluster.create_member(&format!("member-{name}"), Some(name), "").await;
+    }
+    let diaries = [Diary::default(), Diary::default()];
+    let first = member_of(cluster, "first", maker(&diaries[0]), |settings| settings).await;
+    let second = member_of(cluster, "second", maker(&diaries[1]), |settings| settings).await;
+    until_made(cluster).await;
+    first.running.stop().await;
+    second.running.stop().await;
+}
+
+/// The API server may fail just when it is asked whose a parent is. Nobody else knows of what triggered it.
+#[tokio::test]
+async fn parent_that_could_not_be_read_is_read_again() {
+    let embedded = Embedded::start().await;
+    let cluster = &embedded.cluster;
+    install_rings(cluster).await;
+    let member = member_of(cluster, "first", maker(&Diary::default()), |settings| settings).await;
+    until_serving(&member, 64).await;
+    let mut failed = BTreeSet::new();
+    member.tap.rule(move |sent: &Sent| {
+        let is_read = sent.method == "GET" && sent.target.contains("/pairs/");
+        if is_read && failed.insert(sent.target.clone()) {
+            return Fault::Answer { code: 500, retry_after: None, body: json!({"message": "it fails"}) };
+        }
+        Fault::None
+    });
+    for name in NAMES {
+        cluster.create_member(&format!("member-{name}"), Some(name), "").await;
+    }
+    until_made(cluster).await;
+    member.running.stop().await;
+}
+
 /// A parent that does not exist has the slot of its name, and gets another one with its uid: it is made once, and is its
 /// owner's from then on.
 #[tokio::test]
@@ -443,17 +604,8 @@ async fn missing_parents_are_made_once() {
     let cluster = &embedded.cluster;
     install_rings(cluster).await;
     let diaries = [Diary::default(), Diary::default()];
-    let probe = |number: usize| {
-        let declare = |declaration: &mut Declaration| {
-            let made =
-                |parent: &windlass::ObjectRef| Pair::new(&parent.name, PairSpec { value: "made".to_owned() });
-            declaration.create_missing(made);
-            declaration.watch(watching::<ConfigMap>().labels("net"), |member| network(&member.metadata));
-        };
-        Probe { declare, lists: false, diary: diaries[number].clone() }
-    };
-    let first = member_of(cluster, "first", Controller::new(probe(0)), |settings| settings).await;
-    let second = member_of(cluster, "second", Controller::new(probe(1)), |settings| settings).await;
+    let first = member_of(cluster, "first", maker(&diaries[0]), |settings| settings).await;
+    let second = member_of(cluster, "second", maker(&diaries[1]), |settings| settings).await;
     until_serving(&first, 32).await;
     until_serving(&second, 32).await;
     for name in NAMES {

@@ -64,7 +64,7 @@ impl Instance {
     fn change(&self, now: Millis) -> Option<Request> {
         let incarnation = self.incarnation?;
         let Some(ring) = self.ring() else {
-            // If there was a ring that somebody deleted, its owners may still act.
+            // If there was a ring that somebody deleted, its owners may still act, and no epoch may come twice.
             let is_first = self.last_epoch == Epoch::default();
             let ring = Ring::found(&self.id, incarnation, self.count, self.last_epoch.next(), is_first);
             return Some(Request::SwapRing { expected: None, ring: Arc::new(ring) });

@@ -38,7 +38,7 @@ pub struct Instance {
     pub(crate) monitors: usize,
     /// Which of its lives this is; none before it has a lease.
     pub(crate) incarnation: Option<Incarnation>,
-    /// Since when no request is sent for an earlier incarnation.
+    /// From when on no request is sent for an earlier incarnation, or for a ring that somebody deleted.
     pub(crate) began: Millis,
     /// The own lease as last seen.
     pub(crate) own: Own,
@@ -48,7 +48,7 @@ pub struct Instance {
     pub(crate) renew_at: Millis,
     /// The ring as last seen.
     pub(crate) ring: Option<Versioned<Arc<Ring>>>,
-    /// The epoch of a ring that somebody deleted.
+    /// An epoch that no ring had that somebody deleted; none if there was no such ring.
     pub(crate) last_epoch: Epoch,
     /// Who held the lock when the ring was last seen, and since when.
     pub(crate) lock_seen: Option<(InstanceId, Millis)>,
@@ -267,6 +267,10 @@ impl Instance {
         match (request, answer) {
             (Request::ReadRing, Answer::Ring(ring)) => {
                 self.see_ring(ring, now);
+                (self.reading, self.read_at) = (Reading::Leases, now.plus(self.timing.retry_ms));
+            }
+            (Request::ReadRing, Answer::RingGone(epoch)) => {
+                self.ring_is_gone(epoch, now);
                 (self.reading, self.read_at) = (Reading::Leases, now.plus(self.timing.retry_ms));
             }
             (Request::ReadLeases(_), Answer::Leases(leases)) => {

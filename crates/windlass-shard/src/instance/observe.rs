@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::lease::{InstanceId, Lease};
 use crate::registry::{Version, Versioned};
-use crate::ring::Ring;
+use crate::ring::{Epoch, Ring};
 use crate::rules;
 use crate::slot::Slot;
 use crate::timing::Millis;
@@ -54,10 +54,8 @@ impl Instance {
 
     pub(super) fn see_ring(&mut self, ring: Option<Versioned<Arc<Ring>>>, now: Millis) {
         let Some(ring) = ring else {
-            // Somebody deleted it. Without it, nothing is known of who owns what.
-            if let Some(ring) = self.ring.take() {
-                self.last_epoch = ring.value.epoch();
-                self.wipe(now);
+            if self.ring.is_some() {
+                self.ring_is_gone(Epoch::default(), now);
             }
             return;
         };
@@ -74,6 +72,17 @@ impl Instance {
         let watched: BTreeSet<InstanceId> = table.watched_by(&self.id, self.monitors).into_iter().collect();
         self.peers.retain(|id, _| watched.contains(id));
         self.follow(&table, now);
+    }
+
+    /// Somebody has deleted the ring, which has seen this epoch. Without it, nothing is known of who owns what; and
+    /// whoever has not noticed yet may act by it until its permits end.
+    pub(super) fn ring_is_gone(&mut self, epoch: Epoch, now: Millis) {
+        let known = self.ring.take().map(|ring| ring.value.epoch());
+        if known.is_some() || self.last_epoch == Epoch::default() {
+            self.wipe(now);
+            self.began = now.plus(self.timing.renew_ms);
+        }
+        self.last_epoch = self.last_epoch.max(epoch.max(known.unwrap_or_default()).above_all());
     }
 
     /// Gains, drains and drops slots as the ring says.

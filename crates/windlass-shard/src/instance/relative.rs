@@ -134,6 +134,6 @@ pub(crate) fn rename_answer(answer: &mut Answer, name: &dyn Fn(&InstanceId) -> I
     match answer {
         Answer::Ring(ring) => ring.iter_mut().for_each(|ring| rename_ring(&mut ring.value, name)),
         Answer::Leases(leases) => leases.iter_mut().for_each(|(id, _)| *id = name(id)),
-        Answer::Swapped(_) | Answer::Conflict | Answer::Unknown => {}
+        Answer::RingGone(_) | Answer::Swapped(_) | Answer::Conflict | Answer::Unknown => {}
     }
 }

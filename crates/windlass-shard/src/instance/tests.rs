@@ -152,3 +152,20 @@ fn deleted_ring_is_made_again_with_higher_epochs() {
     assert!(!after.slot(SLOT).clean);
     assert_eq!(a.incarnation(), Some(Incarnation(2)));
 }
+
+/// Whoever knew the ring that was deleted may not have noticed, and act until its permits end.
+#[test]
+fn ring_that_was_deleted_is_made_by_a_newcomer_above_all_epochs_and_after_a_wait() {
+    let (mut a, mut registry) = (instance("a", 1, 0), MemoryRegistry::default());
+    work(&mut a, &mut registry, 0);
+    let before = registry.ring().unwrap().epoch();
+    registry.delete_ring();
+    let mut b = instance("b", 1, 1_000);
+    work(&mut b, &mut registry, 1_000);
+    assert!(registry.ring().unwrap().epoch() > before);
+    let Timing { renew_ms, request_ms, .. } = a.timing;
+    assert!(acts(&a, SLOT, renew_ms - 1), "it has not looked");
+    let waits_until = 1_000 + renew_ms + request_ms;
+    (1_000..=waits_until).step_by(500).for_each(|now| drop(work(&mut b, &mut registry, now)));
+    assert!(!acts(&b, SLOT, waits_until - 1) && acts(&b, SLOT, waits_until));
+}

@@ -5,10 +5,14 @@
 
 mod change;
 mod delta;
+mod last;
+mod spec;
 mod status;
 
 pub use delta::Delta;
-pub use status::{InstanceStatus, KeyField, Phase, RingError, RingSpec, RingStatus, RunStatus};
+pub use last::LastRing;
+pub use spec::{KeyField, RingSpec, RingTimes};
+pub use status::{InstanceStatus, Phase, RingError, RingStatus, RunStatus};
 
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +29,13 @@ impl Epoch {
     #[must_use]
     pub fn next(self) -> Self {
         Epoch(self.0 + 1)
+    }
+
+    /// An epoch that a ring has not reached which was deleted, if this one was noted not long before: slots change hands
+    /// fewer times between two renewals of a lease.
+    #[must_use]
+    pub(crate) fn above_all(self) -> Self {
+        Epoch(self.0 + 1_000)
     }
 }
 

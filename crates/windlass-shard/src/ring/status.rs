@@ -9,35 +9,6 @@ use crate::slot::{Slot, SlotCount};
 
 use super::{Epoch, Member, Ownership, Ring};
 
-/// The spec of a `ControllerRing`. It never changes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RingSpec {
-    /// Whose objects these are.
-    pub controller_type: String,
-    /// Number of slots.
-    #[serde(default = "default_slots")]
-    pub slots: u64,
-    /// What an object's slot is computed from.
-    #[serde(default)]
-    pub key: KeyField,
-}
-
-fn default_slots() -> u64 {
-    SlotCount::DEFAULT.get() as u64
-}
-
-/// What an object's slot is computed from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum KeyField {
-    /// Its uid: the best balance.
-    #[default]
-    Uid,
-    /// Its namespace: all objects of a namespace have one owner.
-    Namespace,
-}
-
 /// The status of a `ControllerRing`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -187,6 +158,18 @@ pub enum RingError {
     NoEpoch {
         /// Where the run begins.
         from: u64,
+    },
+    /// The epoch of a slot became lower, or its owner changed and the epoch did not become higher.
+    #[error(
+        "slot {slot} was that of {before} and is now that of {after}: its epoch must grow with each owner"
+    )]
+    WentBack {
+        /// The slot.
+        slot: Slot,
+        /// Its owner and epoch before.
+        before: String,
+        /// Its owner and epoch now.
+        after: String,
     },
 }
 
@@ -355,13 +338,6 @@ mod tests {
     #[test]
     fn empty_status_is_no_ring_yet() {
         assert_eq!(read(json!({})), Ok(None));
-    }
-
-    #[test]
-    fn spec_has_defaults() {
-        let spec: RingSpec = serde_json::from_value(json!({ "controllerType": "virtualmachine" })).unwrap();
-        let expected = RingSpec { controller_type: "virtualmachine".into(), slots: 4096, key: KeyField::Uid };
-        assert_eq!(spec, expected);
     }
 
     /// Changes a good status in one place; returns the error.

@@ -2,11 +2,10 @@
 
 use conformance::etcd::Etcd;
 use futures::StreamExt;
-use windlass_shard::{Answer, KeyField, Request, SlotCount, Version};
+use windlass_shard::{Answer, KeyField, Request, RingSpec, Version};
 
 use crate::support::{
-    TYPE, connection, etcd, id, lease, options, registry, ring, ring_in, slots, soon, swap_lease, swap_ring,
-    written,
+    TYPE, connection, etcd, id, lease, options, registry, ring, ring_in, soon, swap_lease, swap_ring, written,
 };
 
 /// `/windlass/rings/virtualmachine` in base 64.
@@ -67,11 +66,10 @@ async fn other_settings_are_refused() {
     let etcd = etcd();
     written(registry(&etcd).perform(&swap_ring(None, &ring(1))).await);
     let connection = connection(&options(&[etcd.address()]));
-    let more = SlotCount::new(32).unwrap();
     for (slots, key, expected) in
-        [(more, KeyField::Uid, "has 16 slots"), (slots(), KeyField::Namespace, "hashes the uid")]
+        [(32, KeyField::Uid, "has 16 slots"), (16, KeyField::Namespace, "slots by uid")]
     {
-        let registry = connection.registry(TYPE, slots, key).unwrap();
+        let registry = connection.registry(&RingSpec::new(TYPE, slots, key)).unwrap();
         assert_eq!(registry.perform(&Request::ReadRing).await, Answer::Unknown);
         let error = registry.last_error().expect("an error");
         assert!(error.contains(expected), "{error}");
@@ -83,7 +81,7 @@ async fn rings_are_listed() {
     let etcd = etcd();
     let connection = connection(&options(&[etcd.address()]));
     assert_eq!(connection.list().await, Ok(Vec::new()));
-    let other = connection.registry("baremetal", slots(), KeyField::Namespace).unwrap();
+    let other = connection.registry(&RingSpec::new("baremetal", 16, KeyField::Namespace)).unwrap();
     let version = written(other.perform(&swap_ring(None, &ring(3))).await);
     // A lease is no ring.
     written(other.perform(&swap_lease("a", None, lease(1, true))).await);

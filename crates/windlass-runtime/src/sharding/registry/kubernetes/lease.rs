@@ -2,12 +2,15 @@
 
 use serde_json::{Value, json};
 use windlass::model::{ResourceId, Timestamp, object};
-use windlass_shard::{Incarnation, InstanceId, Lease, Timing, Version, Versioned};
+use windlass_shard::{Epoch, Incarnation, InstanceId, Lease, Timing, Version, Versioned};
 
 use super::version_of;
 
 /// On the Lease of each instance: the ring that it is a member of.
 pub const LEASE_RING_LABEL: &str = "windlass.dev/ring";
+
+/// On the Lease of each instance: the highest epoch of the ring that it has seen. It outlives the ring.
+const LEASE_EPOCH: &str = "windlass.dev/epoch";
 
 /// The name of an instance's Lease. There is one for each ring: to lose one of them must not end the work on the others.
 pub fn lease_name(ring: &str, id: &InstanceId) -> String {
@@ -19,14 +22,24 @@ pub(super) fn resource() -> ResourceId {
 }
 
 /// What a Lease says.
-pub(super) fn from_object(object: &Value) -> Result<Versioned<Lease>, String> {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Stored {
+    pub(super) lease: Versioned<Lease>,
+    /// The highest epoch of the ring that its instance has seen.
+    pub(super) epoch: Epoch,
+}
+
+/// Reads a Lease.
+pub(super) fn from_object(object: &Value) -> Result<Stored, String> {
     let spec = &object["spec"];
     let Some(incarnation) = spec["leaseTransitions"].as_u64() else {
         let name = object::name(object);
         return Err(format!("the Lease {name} has no leaseTransitions, which is its incarnation: delete it"));
     };
     let alive = spec["holderIdentity"].as_str().is_some_and(|holder| !holder.is_empty());
-    Ok(Versioned::new(version_of(object)?, Lease { incarnation: Incarnation(incarnation), alive }))
+    let epoch = object["metadata"]["annotations"][LEASE_EPOCH].as_str().and_then(|epoch| epoch.parse().ok());
+    let lease = Lease { incarnation: Incarnation(incarnation), alive };
+    Ok(Stored { lease: Versioned::new(version_of(object)?, lease), epoch: Epoch(epoch.unwrap_or_default()) })
 }
 
 /// A Lease that is to be written.
@@ -35,6 +48,7 @@ pub(super) struct Written<'a> {
     pub(super) namespace: &'a str,
     pub(super) id: &'a InstanceId,
     pub(super) lease: Lease,
+    pub(super) epoch: Epoch,
     pub(super) timing: Timing,
     pub(super) now: Timestamp,
 }
@@ -43,9 +57,9 @@ impl Written<'_> {
     /// A new Lease.
     pub(super) fn created(&self) -> Value {
         let name = lease_name(self.ring, self.id);
-        let metadata = json!({
-            "name": name, "namespace": self.namespace, "labels": { LEASE_RING_LABEL: self.ring },
-        });
+        let mut metadata = self.metadata();
+        metadata["name"] = name.into();
+        metadata["namespace"] = self.namespace.into();
         let mut spec = self.spec();
         spec["acquireTime"] = self.now.to_micro_string().into();
         json!({ "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec })
@@ -53,9 +67,18 @@ impl Written<'_> {
 
     /// The change of a Lease that is still of a version.
     pub(super) fn patch(&self, version: Version) -> Value {
-        let metadata =
-            json!({ "resourceVersion": version.0.to_string(), "labels": { LEASE_RING_LABEL: self.ring } });
+        let mut metadata = self.metadata();
+        metadata["resourceVersion"] = version.0.to_string().into();
         json!({ "metadata": metadata, "spec": self.spec() })
+    }
+
+    /// A lease of another may be ended by who knows of an earlier epoch, which must not replace a later one.
+    fn metadata(&self) -> Value {
+        let mut metadata = json!({ "labels": { LEASE_RING_LABEL: self.ring } });
+        if self.lease.alive && self.epoch != Epoch::default() {
+            metadata["annotations"] = json!({ LEASE_EPOCH: self.epoch.0.to_string() });
+        }
+        metadata
     }
 
     /// `renewTime` is for people, who read it as the last sign of life: the end of a lease leaves it as it is.
@@ -79,7 +102,8 @@ mod tests {
     fn written(id: &InstanceId, alive: bool) -> Written<'_> {
         let lease = Lease { incarnation: Incarnation(3), alive };
         let now = Timestamp::from_unix_micros(0);
-        Written { ring: "web", namespace: "system", id, lease, timing: Timing::default(), now }
+        let epoch = Epoch(17);
+        Written { ring: "web", namespace: "system", id, lease, epoch, timing: Timing::default(), now }
     }
 
     #[test]
@@ -88,7 +112,8 @@ mod tests {
         let mut object = written(&id, true).created();
         object::set_meta(&mut object, "resourceVersion", "7");
         let read = from_object(&object).expect("a lease");
-        assert_eq!(read, Versioned::new(Version(7), Lease { incarnation: Incarnation(3), alive: true }));
+        let lease = Versioned::new(Version(7), Lease { incarnation: Incarnation(3), alive: true });
+        assert_eq!(read, Stored { lease, epoch: Epoch(17) });
         assert_eq!(object::name(&object), "web-a");
     }
 
@@ -96,6 +121,7 @@ mod tests {
     fn ended_lease_keeps_the_last_sign_of_life() {
         let patch = written(&InstanceId::new("a"), false).patch(Version(7));
         assert_eq!(patch["metadata"]["resourceVersion"], "7");
+        assert!(patch["metadata"].get("annotations").is_none(), "its own instance has seen more");
         assert_eq!(patch["spec"], json!({"holderIdentity": "", "leaseTransitions": 3}));
     }
 

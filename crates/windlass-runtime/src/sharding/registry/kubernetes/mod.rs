@@ -11,7 +11,9 @@ use futures::stream::BoxStream;
 use tokio::time::timeout;
 use windlass::KindInfo;
 use windlass::model::{Body, PatchKind, Reason, Request as ApiRequest, Response, Verb};
-use windlass_shard::{Answer, InstanceId, Lease, Request, Ring, RingSpec, Timing, Version, Versioned};
+use windlass_shard::{
+    Answer, Epoch, InstanceId, LastRing, Lease, Request, Ring, RingSpec, Timing, Version, Versioned,
+};
 
 use crate::api::Api;
 use crate::operations::clock;
@@ -39,11 +41,13 @@ impl KubernetesRegistry {
 
 impl Registries for KubernetesRegistry {
     fn of_ring(&self, spec: &RingSpec) -> Arc<dyn Registry> {
+        let spec = RingSpec { lease_namespace: Some(self.namespace.clone()), ..spec.clone() };
         Arc::new(RingRegistry {
             api: self.api.clone(),
             namespace: self.namespace.clone(),
             timing: self.timing,
-            spec: spec.clone(),
+            spec,
+            last: Arc::default(),
             last_error: Mutex::default(),
         })
     }
@@ -55,6 +59,7 @@ struct RingRegistry {
     namespace: String,
     timing: Timing,
     spec: RingSpec,
+    last: Arc<LastRing>,
     last_error: Mutex<Option<String>>,
 }
 
@@ -74,7 +79,7 @@ impl Registry for RingRegistry {
     }
 
     fn watch_ring(&self) -> BoxStream<'static, Versioned<Arc<Ring>>> {
-        ring::watch(self.api.clone(), self.spec.clone())
+        ring::watch(self.api.clone(), self.spec.clone(), Arc::clone(&self.last))
     }
 
     fn last_error(&self) -> Option<String> {
@@ -89,7 +94,10 @@ impl Registry for RingRegistry {
 impl RingRegistry {
     async fn answer(&self, request: &Request) -> Result<Answer, String> {
         match request {
-            Request::ReadRing => Ok(Answer::Ring(self.read_ring().await?)),
+            Request::ReadRing => match self.read_ring().await? {
+                Some(ring) => Ok(Answer::Ring(Some(ring))),
+                None => self.no_ring().await,
+            },
             Request::ReadLeases(ids) => Ok(Answer::Leases(self.read_leases(ids).await?)),
             Request::SwapLease { id, expected, lease } => self.swap_lease(id, *expected, *lease).await,
             Request::SwapRing { expected: Some(expected), ring } => self.write_ring(*expected, ring).await,
@@ -114,7 +122,7 @@ impl RingRegistry {
     async fn read_ring(&self) -> Result<Option<Versioned<Arc<Ring>>>, String> {
         let response = self.api.perform(&ring::get(&self.spec)).await;
         let Some(object) = response.as_object() else { return ring::missing(&self.spec, &response) };
-        let read = ring::from_object(&self.spec, object);
+        let read = ring::from_object(&self.spec, &self.last, object);
         if let Err(error) = &read
             && let Some(report) = ring::report(&self.spec, object, error, clock::now())
         {
@@ -122,6 +130,14 @@ impl RingRegistry {
             self.api.perform(&report).await;
         }
         read
+    }
+
+    /// There is no ring. Leases say whether there was one.
+    async fn no_ring(&self) -> Result<Answer, String> {
+        self.last.gone();
+        let epoch = self.list_leases().await?.into_iter().map(|(_, stored)| stored.epoch).max();
+        let epoch = self.last.epoch().max(epoch.unwrap_or_default());
+        Ok(if epoch == Epoch::default() { Answer::Ring(None) } else { Answer::RingGone(epoch) })
     }
 
     /// Writes the first ring. The object may be there already, without a status.
@@ -135,7 +151,7 @@ impl RingRegistry {
         }
         let found = self.api.perform(&ring::get(&self.spec)).await;
         let Some(object) = found.as_object() else { return Ok(Answer::Conflict) };
-        match ring::from_object(&self.spec, object)? {
+        match ring::from_object(&self.spec, &self.last, object)? {
             Some(_) => Ok(Answer::Conflict),
             None => self.write_ring(version_of(object)?, ring).await,
         }
@@ -153,7 +169,7 @@ impl RingRegistry {
             let all = self.list_leases().await?;
             let of = |id: &InstanceId| {
                 let name = lease_name(&self.spec.controller_type, id);
-                all.iter().find(|(known, _)| *known == name).map(|(_, lease)| lease.clone())
+                all.iter().find(|(known, _)| *known == name).map(|(_, stored)| stored.lease.clone())
             };
             return Ok(ids.iter().map(|id| (id.clone(), of(id))).collect());
         }
@@ -166,14 +182,14 @@ impl RingRegistry {
     async fn read_lease(&self, id: &InstanceId) -> Result<Option<Versioned<Lease>>, String> {
         let response = self.api.perform(&self.on_lease(Verb::Get, id)).await;
         match (response.as_object(), response.failure()) {
-            (Some(object), _) => Ok(Some(lease::from_object(object)?)),
+            (Some(object), _) => Ok(Some(lease::from_object(object)?.lease)),
             (None, Some(status)) if status.reason == Some(Reason::NotFound) => Ok(None),
             _ => Err(message(&response)),
         }
     }
 
     /// All leases of the ring, by name.
-    async fn list_leases(&self) -> Result<Vec<(String, Versioned<Lease>)>, String> {
+    async fn list_leases(&self) -> Result<Vec<(String, lease::Stored)>, String> {
         let mut request = ApiRequest::new(Verb::List, lease::resource()).in_namespace(&self.namespace);
         request.options.label_selector = Some(format!("{LEASE_RING_LABEL}={}", self.spec.controller_type));
         let response = self.api.perform(&request).await;
@@ -191,14 +207,20 @@ impl RingRegistry {
         lease: Lease,
     ) -> Result<Answer, String> {
         let (ring, namespace) = (&self.spec.controller_type, &self.namespace);
-        let written = lease::Written { ring, namespace, id, lease, timing: self.timing, now: clock::now() };
+        let (epoch, now) = (self.last.epoch(), clock::now());
+        let written = lease::Written { ring, namespace, id, lease, epoch, timing: self.timing, now };
         let request = match expected {
             None => self.on_lease(Verb::Create, id).with_body(written.created()),
             Some(version) => {
                 self.on_lease(Verb::Patch(PatchKind::Merge), id).with_body(written.patch(version))
             }
         };
-        swapped(&self.api.perform(&request).await)
+        let response = self.api.perform(&request).await;
+        if expected.is_none() && response.code == 404 {
+            // A Lease that is created cannot be missing: its namespace is. No later read would say so.
+            return Err(format!("the Lease of instance {id} cannot be created: {}", message(&response)));
+        }
+        swapped(&response)
     }
 
     fn on_lease(&self, verb: Verb, id: &InstanceId) -> ApiRequest {

@@ -7,7 +7,7 @@ use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use windlass::model::{PatchKind, Reason, Request, ResourceId, Response, Timestamp, Verb, object};
-use windlass_shard::{Ring, RingSpec, RingStatus, SlotCount, Version, Versioned};
+use windlass_shard::{LastRing, Ring, RingSpec, RingStatus, SlotCount, Version, Versioned};
 
 use crate::api::Api;
 use crate::informer::{EventHandler, Informer, Selection, WatchEvent, follow};
@@ -70,19 +70,18 @@ pub(super) fn missing(spec: &RingSpec, response: &Response) -> Result<Option<Ver
     }
 }
 
-/// Reads the register; none if no one has written it yet.
-pub(super) fn from_object(spec: &RingSpec, object: &Value) -> Result<Option<Versioned<Arc<Ring>>>, String> {
+/// Reads the register; none if no one has written it yet. It must be able to come after the last ring that was seen.
+pub(super) fn from_object(
+    spec: &RingSpec,
+    last: &LastRing,
+    object: &Value,
+) -> Result<Option<Versioned<Arc<Ring>>>, String> {
     let name = &spec.controller_type;
     let found: RingSpec = serde_json::from_value(object["spec"].clone())
         .map_err(|error| format!("the spec of the ControllerRing {name} cannot be read: {error}"))?;
-    if found != *spec {
+    if let Some(difference) = found.difference(spec) {
         return Err(format!(
-            "the ControllerRing {name} has {} slots by {}, but this process is set to {} by {}: use the settings of \
-             the ring, or stop all instances and delete it",
-            found.slots,
-            json!(found.key),
-            spec.slots,
-            json!(spec.key)
+            "the ControllerRing {name} {difference}: use the settings of the ring, or stop all instances and delete it"
         ));
     }
     let edited = |error: &dyn std::fmt::Display| {
@@ -99,8 +98,10 @@ pub(super) fn from_object(spec: &RingSpec, object: &Value) -> Result<Option<Vers
     };
     let count = SlotCount::new(spec.slots).map_err(|error| error.to_string())?;
     let ring = Ring::from_status(&status, count).map_err(|error| edited(&error))?;
-    let version = version_of(object)?;
-    Ok(ring.map(|ring| Versioned::new(version, Arc::new(ring))))
+    let Some(ring) = ring else { return Ok(None) };
+    let ring = Versioned::new(version_of(object)?, Arc::new(ring));
+    last.accept(&ring).map_err(|error| edited(&error))?;
+    Ok(Some(ring))
 }
 
 /// The write that shows an error in the ring's conditions; none if it is there already. The next swap removes it.
@@ -119,13 +120,17 @@ pub(super) fn report(spec: &RingSpec, object: &Value, error: &str, now: Timestam
 }
 
 /// The ring after each change that can be read.
-pub(super) fn watch(api: Api, spec: RingSpec) -> BoxStream<'static, Versioned<Arc<Ring>>> {
+pub(super) fn watch(
+    api: Api,
+    spec: RingSpec,
+    last: Arc<LastRing>,
+) -> BoxStream<'static, Versioned<Arc<Ring>>> {
     let (sender, receiver) = mpsc::unbounded_channel();
     let kind = ring_kind();
     let fields = Some(format!("metadata.name={}", spec.controller_type));
     let selection = Selection { fields, ..Selection::whole(&kind, None) };
     let informer = Informer::new(kind, selection).expect("the selector of a name can be read");
-    informer.add_event_handler(Arc::new(RingChanges { spec, sender: sender.clone() }));
+    informer.add_event_handler(Arc::new(RingChanges { spec, last, sender: sender.clone() }));
     tokio::spawn(async move {
         tokio::select! {
             () = follow(&api, &informer) => {}
@@ -139,6 +144,7 @@ pub(super) fn watch(api: Api, spec: RingSpec) -> BoxStream<'static, Versioned<Ar
 /// Sends what a watch shows to whoever polls the stream.
 struct RingChanges {
     spec: RingSpec,
+    last: Arc<LastRing>,
     sender: mpsc::UnboundedSender<Versioned<Arc<Ring>>>,
 }
 
@@ -146,7 +152,7 @@ impl EventHandler for RingChanges {
     fn changed(&self, event: &WatchEvent) {
         let Some(object) = &event.after else { return };
         // What cannot be read is reported by the next read.
-        if let Ok(Some(ring)) = from_object(&self.spec, object) {
+        if let Ok(Some(ring)) = from_object(&self.spec, &self.last, object) {
             // If no one listens any more, the task ends.
             let _ = self.sender.send(ring);
         }
@@ -160,7 +166,7 @@ mod tests {
     use super::*;
 
     fn spec() -> RingSpec {
-        RingSpec { controller_type: "web".to_owned(), slots: 8, key: KeyField::Uid }
+        RingSpec::new("web", 8, KeyField::Uid)
     }
 
     fn ring() -> Ring {
@@ -181,7 +187,7 @@ mod tests {
 
     #[test]
     fn ring_is_read_as_it_was_written() {
-        let read = from_object(&spec(), &stored()).expect("it can be read");
+        let read = from_object(&spec(), &LastRing::default(), &stored()).expect("it can be read");
         assert_eq!(read, Some(Versioned::new(Version(8), Arc::new(ring()))));
         assert_eq!(
             (&stored()["status"]["instanceCount"], &stored()["status"]["epoch"]),
@@ -193,15 +199,17 @@ mod tests {
     fn object_without_a_status_is_no_ring_yet() {
         let mut stored = stored();
         stored.as_object_mut().expect("an object").remove("status");
-        assert_eq!(from_object(&spec(), &stored), Ok(None));
+        assert_eq!(from_object(&spec(), &LastRing::default(), &stored), Ok(None));
     }
 
     #[test]
     fn ring_of_other_settings_is_explained() {
         let other = RingSpec { slots: 16, ..spec() };
-        let error = from_object(&other, &stored()).expect_err("it has other slots");
+        let error = from_object(&other, &LastRing::default(), &stored()).expect_err("it has other slots");
         assert!(
-            error.starts_with("the ControllerRing web has 8 slots by \"uid\", but this process is set to 16"),
+            error.starts_with(
+                "the ControllerRing web has 8 slots, and this instance is set to 16: use the settings"
+            ),
             "{error}"
         );
     }
@@ -210,7 +218,7 @@ mod tests {
     fn edited_status_is_explained_once() {
         let mut stored = stored();
         stored["status"]["slots"][0]["owner"] = json!(3);
-        let error = from_object(&spec(), &stored).expect_err("there is no instance 3");
+        let error = from_object(&spec(), &LastRing::default(), &stored).expect_err("there is no instance 3");
         assert!(error.contains("the owner of the run from slot 0 is instance 3"), "{error}");
         let now = Timestamp::from_unix_micros(0);
         let report = report(&spec(), &stored, &error, now).expect("it is new").body.expect("a body");
