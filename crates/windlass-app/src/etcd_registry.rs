@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -32,8 +33,20 @@ pub(crate) struct EtcdArguments {
 }
 
 impl EtcdArguments {
-    /// The registers at an address like `etcd://127.0.0.1:2379`.
+    /// The registers at an address like `etcd://127.0.0.1:2379`, for instances with leases of this duration. One renewal
+    /// may be lost on a member that hangs, and the next one must still be in time.
+    pub(crate) fn connect_for(&self, address: &str, lease: Duration) -> anyhow::Result<EtcdRegistries> {
+        let mut options = self.options(address)?;
+        options.deadline = options.deadline.min(lease / 4);
+        Ok(EtcdRegistries(EtcdConnection::open(&options)?))
+    }
+
+    /// The registers at an address, to look at.
     pub(crate) fn connect(&self, address: &str) -> anyhow::Result<EtcdRegistries> {
+        Ok(EtcdRegistries(EtcdConnection::open(&self.options(address)?)?))
+    }
+
+    fn options(&self, address: &str) -> anyhow::Result<EtcdOptions> {
         let mut options: EtcdOptions = address.parse()?;
         if let Some(tls) = &mut options.tls {
             let Some(authority) = &self.etcd_ca else { bail!("{address} needs --etcd-ca: whom to trust") };
@@ -47,7 +60,7 @@ impl EtcdArguments {
             };
             options.user = Some(EtcdUser { name: name.to_owned(), password: password.to_owned() });
         }
-        Ok(EtcdRegistries(EtcdConnection::open(&options)?))
+        Ok(options)
     }
 
     fn identity(&self) -> anyhow::Result<Option<EtcdIdentity>> {

@@ -58,7 +58,8 @@ pub(crate) struct ManifestsArguments<A: ManagerArguments> {
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     replicas: u32,
     /// Share the objects of each controller between this number of instances: a StatefulSet, the definition of rings, and
-    /// a policy that refuses late writes of earlier owners.
+    /// a policy that refuses late writes of earlier owners. With `-- --registry etcd://...` there are no rings in the
+    /// cluster, and so neither definition nor policy.
     #[arg(
         long, value_name = "NUMBER", conflicts_with_all = ["replicas", "leader_election"],
         value_parser = clap::value_parser!(u32).range(1..)
@@ -153,7 +154,8 @@ fn installation<A: ManagerArguments>(
     if let Some(ManagerConfig::Api(_)) = manager_config {
         definitions.extend(managers::manager_definitions());
     }
-    if arguments.sharded.is_some() {
+    let rings_in_cluster = !names_etcd(&arguments.run_flags);
+    if arguments.sharded.is_some() && rings_in_cluster {
         definitions.push(managers::ring_definition());
     }
     Ok(Installation {
@@ -161,6 +163,7 @@ fn installation<A: ManagerArguments>(
         arguments: container_arguments,
         replicas: arguments.sharded.unwrap_or(arguments.replicas),
         sharded: arguments.sharded.is_some(),
+        rings_in_cluster,
         leader_election,
         watched_namespaces: watched,
         definitions,
@@ -173,6 +176,17 @@ fn installation<A: ManagerArguments>(
     })
 }
 
+/// Whether flags of `run` say that rings are in etcd.
+fn names_etcd(run_flags: &[String]) -> bool {
+    let after = |flag: &String| run_flags.iter().skip_while(|other| *other != flag).nth(1);
+    let value = |flag: &String| match flag.strip_prefix("--registry") {
+        Some("") => after(flag).cloned(),
+        Some(value) => value.strip_prefix('=').map(str::to_owned),
+        None => None,
+    };
+    run_flags.iter().filter_map(value).any(|registry| registry.starts_with("etcd"))
+}
+
 fn print(objects: &[Value], format: Format) -> anyhow::Result<ExitCode> {
     let text = match format {
         Format::Yaml => yaml(objects)?,
@@ -183,4 +197,20 @@ fn print(objects: &[Value], format: Format) -> anyhow::Result<ExitCode> {
     };
     io::stdout().lock().write_all(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registry_is_found_among_flags() {
+        let flags = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        for text in ["--registry etcd://a:2379", "--json-logs --registry=etcds://a:2379 --leave"] {
+            assert!(names_etcd(&flags(text)), "{text}");
+        }
+        for text in ["", "--registry", "--registry api", "--registry=api", "--shard-lease 6"] {
+            assert!(!names_etcd(&flags(text)), "{text}");
+        }
+    }
 }

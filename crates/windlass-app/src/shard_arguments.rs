@@ -1,5 +1,8 @@
 //! Flags of `run` that let several instances of a program share the objects of its controllers.
 
+#[cfg(feature = "etcd")]
+use std::time::Duration;
+
 use anyhow::Context;
 use clap::Args;
 use windlass_runtime::managers::ManagerIdentity;
@@ -71,7 +74,10 @@ impl ShardArguments {
     fn in_registry(&self, settings: ShardSettings) -> anyhow::Result<ShardSettings> {
         match self.registry.as_str() {
             "api" => Ok(settings),
-            address if address.starts_with("etcd") => Ok(settings.registries(self.etcd.connect(address)?)),
+            address if address.starts_with("etcd") => {
+                let lease = Duration::from_secs(self.shard_lease);
+                Ok(settings.registries(self.etcd.connect_for(address, lease)?))
+            }
             other => anyhow::bail!("--registry is api or etcd://HOST:PORT, not {other:?}"),
         }
     }

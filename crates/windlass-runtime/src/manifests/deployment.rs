@@ -9,6 +9,8 @@ use crate::managers::ManagerConfig;
 const USER: u32 = 65532;
 /// A little more than a manager gives its active reconciles by default.
 const GRACE_SECONDS: u32 = 30;
+/// The same, and once more for the handover of slots, which begins when reconciles have ended.
+const SHARDED_GRACE_SECONDS: u32 = 60;
 
 pub(super) fn deployment(installation: &Installation) -> Value {
     let selector = json!({ "app.kubernetes.io/name": installation.name });
@@ -65,7 +67,7 @@ pub(super) fn stateful_set(installation: &Installation) -> [Value; 2] {
 fn pod(installation: &Installation) -> Value {
     json!({
         "serviceAccountName": installation.name,
-        "terminationGracePeriodSeconds": GRACE_SECONDS,
+        "terminationGracePeriodSeconds": if installation.sharded { SHARDED_GRACE_SECONDS } else { GRACE_SECONDS },
         "securityContext": {
             "runAsNonRoot": true,
             "runAsUser": USER,

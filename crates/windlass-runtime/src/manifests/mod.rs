@@ -40,6 +40,9 @@ pub struct Installation {
     /// Whether the processes share the objects of each controller: they are then pods of a StatefulSet, whose names they
     /// keep.
     pub sharded: bool,
+    /// Whether the rings of sharded controllers are objects of the cluster, and not in a registry of their own. Only then
+    /// can an admission policy compare the epochs of late writes with them.
+    pub rings_in_cluster: bool,
     /// The namespaces whose objects are looked after; none for all.
     pub watched_namespaces: Vec<String>,
     /// Where the process finds out which controllers run, if its arguments say so: it then needs further rights.
@@ -62,6 +65,7 @@ impl Installation {
             replicas: 1,
             leader_election: false,
             sharded: false,
+            rings_in_cluster: true,
             watched_namespaces: Vec::new(),
             manager_config: None,
             definitions: Vec::new(),
@@ -81,8 +85,7 @@ impl Installation {
         objects.push(json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": self.metadata() }));
         objects.extend(rights::objects(self));
         if self.sharded {
-            let user = format!("system:serviceaccount:{}:{}", self.namespace, self.name);
-            objects.extend(self.controllers.iter().flat_map(|controller| fencing_policy(controller, &user)));
+            objects.extend(self.fencing_policies());
             objects.extend(deployment::stateful_set(self));
         } else {
             objects.push(deployment::deployment(self));
@@ -96,6 +99,12 @@ impl Installation {
     /// When a definition cannot be written as YAML.
     pub fn yaml(&self) -> Result<String, YamlError> {
         yaml(&self.objects())
+    }
+
+    fn fencing_policies(&self) -> Vec<Value> {
+        let user = format!("system:serviceaccount:{}:{}", self.namespace, self.name);
+        let fenced = self.controllers.iter().filter(|_| self.rings_in_cluster);
+        fenced.flat_map(|controller| fencing_policy(controller, &user)).collect()
     }
 
     /// Where the controllers work, for their permissions.

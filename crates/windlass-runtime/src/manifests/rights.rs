@@ -13,7 +13,7 @@ pub(super) fn objects(installation: &Installation) -> Vec<Value> {
     let mut needed = permissions(&installation.controllers, &installation.scope());
     let config = installation.manager_config.as_ref();
     needed.extend(config.into_iter().flat_map(|config| config.permissions(&installation.namespace)));
-    if installation.sharded {
+    if installation.sharded && installation.rings_in_cluster {
         needed.extend(crate::sharding::permissions(&installation.namespace));
     }
     // The Lease of a manager may be in the namespace of that of the leader.

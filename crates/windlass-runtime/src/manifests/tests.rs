@@ -90,3 +90,14 @@ fn sharded_processes_keep_their_names_and_are_fenced() {
     let cluster_role = of_kind("ClusterRole")[0].to_string();
     assert!(cluster_role.contains("controllerrings/status"), "{cluster_role}");
 }
+
+/// Without rings in the cluster, a policy that has them as parameters could refuse nothing, or everything.
+#[test]
+fn rings_elsewhere_take_no_policy_and_no_rights() {
+    let elsewhere = Installation { sharded: true, rings_in_cluster: false, ..installation() };
+    let objects = serde_json::to_string(&elsewhere.objects()).expect("JSON");
+    assert!(objects.contains("StatefulSet"));
+    for unwanted in ["ValidatingAdmissionPolicy", "controllerrings", "leases"] {
+        assert!(!objects.contains(unwanted), "{unwanted}");
+    }
+}
