@@ -22,7 +22,7 @@ pub const MUTANT: &str = "WINDLASS_CHAOS_MUTANT";
 /// What an instance may take to hand over its slots.
 const TERMINATES_WITHIN: Duration = Duration::from_secs(30);
 /// Where keys are in etcd.
-const PREFIX: &str = "chaos";
+pub(crate) const PREFIX: &str = "chaos";
 
 /// How instances are started.
 #[derive(Clone, Debug)]

@@ -44,6 +44,11 @@ pub(crate) fn write(object: &DynamicObject, at_ms: u64) -> Write {
 /// The ring; none if its status makes no sense, or is not there yet.
 pub(crate) fn ring(object: &DynamicObject, at_ms: u64) -> Option<RingSeen> {
     let status: RingStatus = serde_json::from_value(object.data.get("status")?.clone()).ok()?;
+    ring_status(&status, version_of(object), at_ms)
+}
+
+/// The ring that a status describes.
+pub(crate) fn ring_status(status: &RingStatus, version: u64, at_ms: u64) -> Option<RingSeen> {
     let mut runs = Vec::new();
     for run in &status.slots {
         let owner = status.instances.get(run.owner)?;
@@ -54,7 +59,7 @@ pub(crate) fn ring(object: &DynamicObject, at_ms: u64) -> Option<RingSeen> {
             owner: format!("{}/{}", owner.instance_id, owner.incarnation.0),
         });
     }
-    Some(RingSeen { at_ms, version: version_of(object), runs })
+    Some(RingSeen { at_ms, version, runs })
 }
 
 #[cfg(test)]

@@ -36,9 +36,9 @@ pub struct Report {
 }
 
 impl Report {
-    /// Whether nothing is wrong.
+    /// Whether nothing is wrong. What happened in a part of the history that was lost is not known.
     pub fn is_good(&self) -> bool {
-        self.findings.violations.is_empty()
+        self.findings.violations.is_empty() && self.findings.history_gaps == 0
     }
 }
 
@@ -61,7 +61,7 @@ impl fmt::Display for Report {
         let faults: Vec<String> = faults.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
         writeln!(f, "  faults: {}", if faults.is_empty() { "none".to_owned() } else { faults.join(", ") })?;
         if *history_gaps > 0 {
-            writeln!(f, "  the server forgot a part of the history {history_gaps} times")?;
+            writeln!(f, "  INCONCLUSIVE: the server forgot a part of the history {history_gaps} times")?;
         }
         findings.failovers.iter().try_for_each(|failover| show_failover(f, failover))?;
         show_violations(f, &findings.violations)

@@ -5,18 +5,21 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use tokio::time::{interval, timeout};
+use windlass_etcd::{EtcdConnection, EtcdOptions, EtcdRegistry};
+use windlass_shard::{KeyField, RingSpec};
 
 use crate::audit::Auditor;
 use crate::editor::Editor;
 use crate::fault::{Planned, schedule};
 use crate::fleet::Fleet;
 use crate::follow::Clock;
-use crate::instance::Settings;
+use crate::instance::{PREFIX, Settings};
 use crate::plan::{Plan, Programs};
 use crate::report::Report;
 use crate::servers::{Servers, client};
-use crate::setup::{create_parents, prepare};
+use crate::setup::{NAMESPACE, create_parents, prepare};
 use crate::strike::strike;
+use crate::task::CONTROLLER;
 use crate::witness::Witness;
 
 /// All children are there by then, or the fleet does not work.
@@ -56,7 +59,8 @@ impl Stage {
         };
         let clock = Clock::start();
         let auditor = Auditor::new(plan.bar_ms(), plan.slots());
-        let witness = Witness::start(&client(servers.history_access()).await?, clock, auditor);
+        let etcd = servers.registry().map(|address| etcd_registry(&address.to_string(), plan)).transpose()?;
+        let witness = Witness::start(&client(servers.history_access()).await?, etcd, clock, auditor);
         Ok(Stage {
             plan: plan.clone(),
             clock,
@@ -120,6 +124,14 @@ impl Stage {
         };
         (report, fleet)
     }
+}
+
+/// Where the auditor sees the ring, if it is in etcd.
+fn etcd_registry(address: &str, plan: &Plan) -> Result<EtcdRegistry> {
+    let options: EtcdOptions = format!("etcd://{address}/{PREFIX}").parse()?;
+    let spec = RingSpec::new(CONTROLLER, plan.slots().get() as u64, KeyField::Uid);
+    Ok(EtcdConnection::open(&options)?
+        .registry(&RingSpec { namespaces: vec![NAMESPACE.to_owned()], ..spec })?)
 }
 
 /// Shows a line every few seconds until this is dropped.

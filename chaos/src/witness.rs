@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use futures::StreamExt;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, ApiResource, DynamicObject};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use windlass_etcd::EtcdRegistry;
 use windlass_shard::SlotCount;
 
 use crate::audit::{Auditor, Deletion, Findings, Observation};
@@ -25,8 +27,8 @@ pub struct Witness {
 }
 
 impl Witness {
-    /// Starts to watch.
-    pub fn start(client: &kube::Client, clock: Clock, auditor: Auditor) -> Self {
+    /// Starts to watch. A ring that is in etcd is watched there.
+    pub fn start(client: &kube::Client, etcd: Option<EtcdRegistry>, clock: Clock, auditor: Auditor) -> Self {
         let resources = [ApiResource::erase::<Task>(&()), ApiResource::erase::<ConfigMap>(&())];
         let [parents, children] =
             resources.map(|resource| Api::namespaced_with(client.clone(), NAMESPACE, &resource));
@@ -42,6 +44,9 @@ impl Witness {
             let (send, receive) = unbounded_channel();
             tasks.spawn(follow(api, clock, send));
             tasks.spawn(hand_over(receive, read, Arc::clone(&auditor), notify.clone()));
+        }
+        if let Some(etcd) = etcd {
+            tasks.spawn(hand_over_rings(etcd, clock, Arc::clone(&auditor), notify));
         }
         Witness { auditor, changed, _tasks: tasks }
     }
@@ -90,6 +95,22 @@ async fn hand_over(
             auditor.lock().unwrap_or_else(PoisonError::into_inner).observe(&observation);
             notify.send_replace(());
         }
+    }
+}
+
+async fn hand_over_rings(
+    etcd: EtcdRegistry,
+    clock: Clock,
+    auditor: Arc<Mutex<Auditor>>,
+    notify: watch::Sender<()>,
+) {
+    let mut rings = etcd.watch_ring();
+    while let Some(ring) = rings.next().await {
+        let Some(seen) = observe::ring_status(&ring.value.to_status(), ring.version.0, clock.now_ms()) else {
+            continue;
+        };
+        auditor.lock().unwrap_or_else(PoisonError::into_inner).observe(&Observation::RingWritten(seen));
+        notify.send_replace(());
     }
 }
 

@@ -57,7 +57,7 @@ impl Epochs {
     /// Compares the writers with the owners, once both histories are complete.
     pub(super) fn finish(&self, violations: &mut Vec<Violation>) {
         for (place, write) in &self.writers {
-            // A ring in etcd is not seen.
+            // A watch may skip a ring that was soon followed by another.
             let Some(owner) = self.owners.get(place) else { continue };
             if write.writer.as_ref() != Some(owner) {
                 violations.push(Violation::NotTheOwner { write: write.clone(), owner: owner.clone() });

@@ -31,7 +31,7 @@ fn programs() -> Programs {
 
 /// A run that a test has time for. Machines that run tests may be busy, so the bar is higher than that of a long run.
 fn plan(seed: u64) -> Plan {
-    Plan { duration: Duration::from_secs(20), objects: 300, bar: Duration::from_secs(15), ..Plan::new(seed) }
+    Plan { duration: Duration::from_secs(40), objects: 300, bar: Duration::from_secs(15), ..Plan::new(seed) }
 }
 
 fn show(line: &str) {
