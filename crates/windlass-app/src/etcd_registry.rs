@@ -1,5 +1,6 @@
 //! etcd as registry of a sharded program.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use windlass_etcd::{
     EtcdConnection, EtcdIdentity, EtcdOptions, EtcdRegistry, EtcdTls, EtcdUser, InstanceEntry,
 };
 use windlass_runtime::sharding::{LeaseOverview, Registries, Registry, RingOverview};
-use windlass_shard::{Answer, Request, Ring, RingSpec, Versioned};
+use windlass_shard::{Answer, InstanceId, Request, Ring, RingSpec, ServedSlots, Versioned};
 
 /// The variable with the user of etcd, which must not be seen in a list of processes.
 const USER_VARIABLE: &str = "WINDLASS_ETCD_USER";
@@ -124,6 +125,14 @@ impl Registry for OneRing {
 
     fn last_error(&self) -> Option<String> {
         self.0.last_error()
+    }
+
+    fn serve(&self, served: ServedSlots) {
+        self.0.serve(served);
+    }
+
+    fn served(&self) -> BTreeMap<InstanceId, ServedSlots> {
+        self.0.served()
     }
 
     fn name(&self) -> String {

@@ -35,6 +35,11 @@ impl Keys {
         format!("{}/leases/{controller_type}/{id}", self.prefix)
     }
 
+    /// The slots that an instance serves.
+    pub(crate) fn served(&self, controller_type: &str, id: &InstanceId) -> String {
+        format!("{}/served/{controller_type}/{id}", self.prefix)
+    }
+
     /// An instance in the list of those that are there.
     pub(crate) fn controller(&self, controller_type: &str, id: &InstanceId) -> String {
         format!("{}{id}", self.controllers(controller_type))

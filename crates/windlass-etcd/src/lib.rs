@@ -25,6 +25,7 @@
 //! | `/windlass/rings/TYPE` | `{"spec": …, "status": …}` | the ring, with the fields of a `ControllerRing` object |
 //! | `/windlass/epochs/TYPE` | `{"epoch": 17}` | the epoch of the ring, which remains when somebody deletes the ring |
 //! | `/windlass/leases/TYPE/ID` | `{"incarnation": 3, "alive": true}` | the lease of an instance: a register of the protocol |
+//! | `/windlass/served/TYPE/ID` | `0-1023,2048` | the slots that an instance serves, for the coverage audit |
 //! | `/windlass/controllers/TYPE/ID` | `{"incarnation": 3}` | the instance is there; bound to an etcd lease with a timeout |
 //!
 //! The version of a register is its `mod_revision`. A swap is a transaction that compares it (with 0 for a register that must

@@ -1,13 +1,14 @@
 //! The registry of one controller type: what an instance asks, performed in etcd.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use windlass_shard::{
-    Answer, InstanceId, LastRing, Lease, Request, Ring, RingError, RingSpec, RingStatus, SlotCount, Version,
-    Versioned,
+    Answer, InstanceId, LastRing, Lease, Request, Ring, RingError, RingSpec, RingStatus, ServedSlots,
+    SlotCount, Version, Versioned,
 };
 
 use crate::client::{Client, Repeat};
@@ -25,7 +26,18 @@ use crate::wire::{KeyValue, TxnRequest};
 pub struct EtcdRegistry {
     register: Arc<Register>,
     presence: Arc<Presence>,
+    served: Arc<Mutex<Served>>,
     listed_seconds: u32,
+}
+
+/// Who serves what.
+#[derive(Debug, Default)]
+struct Served {
+    here: ServedSlots,
+    /// What was last written of it.
+    written: Option<ServedSlots>,
+    /// What was read with the leases.
+    by_instance: BTreeMap<InstanceId, ServedSlots>,
 }
 
 /// Where the registers of one controller type are, and what is wrong with them.
@@ -52,7 +64,7 @@ impl EtcdRegistry {
         let problems = Arc::new(Problems::new(&spec.controller_type));
         let last = LastRing::default();
         let register = Arc::new(Register { client, keys, ring_key, problems, spec, count, last });
-        EtcdRegistry { register, presence: Arc::new(Presence::new()), listed_seconds }
+        EtcdRegistry { register, presence: Arc::new(Presence::new()), served: Arc::default(), listed_seconds }
     }
 
     /// Performs a request of an instance. It never fails: what goes wrong is [`Answer::Unknown`], within the deadline of
@@ -80,7 +92,7 @@ impl EtcdRegistry {
         match request {
             Request::ReadRing => (Operation::ReadRing, register.read_ring().await),
             Request::ReadLeases(ids) => {
-                (Operation::ReadLeases, register.read_leases(ids).await.map(Answer::Leases))
+                (Operation::ReadLeases, self.read_leases(ids).await.map(Answer::Leases))
             }
             Request::SwapRing { expected, ring } => {
                 (Operation::SwapRing, register.swap_ring(*expected, ring).await)
@@ -97,13 +109,47 @@ impl EtcdRegistry {
         expected: Option<Version>,
         lease: Lease,
     ) -> Result<Answer, EtcdError> {
-        let answer = self.register.swap_lease(id, expected, lease).await?;
+        // Only the living renew a lease as alive: that of another is only ever ended.
+        let news = self.served_slots().news().filter(|_| lease.alive);
+        let answer = self.register.swap_lease(id, expected, lease, news.as_ref()).await?;
         match answer {
-            Answer::Swapped(_) if lease.alive => self.presence.renewed(id, lease, || self.lister()),
+            Answer::Swapped(_) if lease.alive => {
+                if news.is_some() {
+                    self.served_slots().written = news;
+                }
+                self.presence.renewed(id, lease, || self.lister());
+            }
             Answer::Swapped(_) => self.presence.ended(id),
             _ => {}
         }
         Ok(answer)
+    }
+
+    async fn read_leases(
+        &self,
+        ids: &[InstanceId],
+    ) -> Result<Vec<(InstanceId, Option<Versioned<Lease>>)>, EtcdError> {
+        let read = self.register.read_leases(ids).await?;
+        let living = |lease: &Option<Versioned<Lease>>| lease.as_ref().is_some_and(|lease| lease.value.alive);
+        let served = read.iter().map(|(id, lease, served)| {
+            (id.clone(), if living(lease) { served.clone() } else { ServedSlots::default() })
+        });
+        self.served_slots().by_instance = served.collect();
+        Ok(read.into_iter().map(|(id, lease, _)| (id, lease)).collect())
+    }
+
+    fn served_slots(&self) -> MutexGuard<'_, Served> {
+        self.served.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says which slots this instance serves, for others to see from its next renewal on.
+    pub fn serve(&self, served: ServedSlots) {
+        self.served_slots().here = served;
+    }
+
+    /// The slots that living instances said to serve when their leases were last read.
+    pub fn served(&self) -> BTreeMap<InstanceId, ServedSlots> {
+        self.served_slots().by_instance.clone()
     }
 
     fn lister(&self) -> Lister {
@@ -135,6 +181,16 @@ impl EtcdRegistry {
     }
 }
 
+impl Served {
+    /// What has changed since it was written.
+    fn news(&self) -> Option<ServedSlots> {
+        (self.written.as_ref() != Some(&self.here)).then(|| self.here.clone())
+    }
+}
+
+/// A lease as it was read, and what its instance serves.
+type ReadLease = (InstanceId, Option<Versioned<Lease>>, ServedSlots);
+
 impl Register {
     /// The ring in a value. It must be able to come after the last ring that was seen.
     pub(crate) fn ring(&self, stored: &KeyValue) -> Result<Versioned<Arc<Ring>>, EtcdError> {
@@ -165,23 +221,24 @@ impl Register {
         Ok(Answer::RingGone(epoch))
     }
 
-    async fn read_leases(
-        &self,
-        ids: &[InstanceId],
-    ) -> Result<Vec<(InstanceId, Option<Versioned<Lease>>)>, EtcdError> {
+    async fn read_leases(&self, ids: &[InstanceId]) -> Result<Vec<ReadLease>, EtcdError> {
         let mut leases = Vec::with_capacity(ids.len());
         // Leases are registers of their own: not all of them have to be read at one revision.
-        for ids in ids.chunks(OPERATIONS_MAX) {
-            let keys: Vec<String> = ids.iter().map(|id| self.lease_key(id)).collect();
+        for ids in ids.chunks(OPERATIONS_MAX / 2) {
+            let of_lease = ids.iter().map(|id| self.lease_key(id));
+            let keys: Vec<String> = of_lease.chain(ids.iter().map(|id| self.served_key(id))).collect();
             let request = transaction::read(keys.iter().cloned());
             let answer = self.client.txn(request, Repeat::Freely).await?;
-            let found = transaction::found(answer, ids.len())?;
-            for ((id, key), stored) in ids.iter().zip(&keys).zip(found) {
+            let mut found = transaction::found(answer, keys.len())?;
+            let served = found.split_off(ids.len());
+            for (((id, key), stored), served) in ids.iter().zip(&keys).zip(found).zip(served) {
                 let read = |value: &[u8]| StoredLease::read(key, value);
                 let lease = stored.map(|stored| {
                     read(&stored.value).map(|lease| Versioned::new(version_of(stored.mod_revision), lease))
                 });
-                leases.push((id.clone(), lease.transpose()?));
+                // It is only for an audit: what makes no sense is nothing.
+                let served = served.and_then(|stored| String::from_utf8_lossy(&stored.value).parse().ok());
+                leases.push((id.clone(), lease.transpose()?, served.unwrap_or_default()));
             }
         }
         Ok(leases)
@@ -201,12 +258,17 @@ impl Register {
         id: &InstanceId,
         expected: Option<Version>,
         lease: Lease,
+        served: Option<&ServedSlots>,
     ) -> Result<Answer, EtcdError> {
         let value = written(&StoredLease::from(lease));
         let mut request = transaction::swap(&self.lease_key(id), expected, value);
         if !lease.alive {
             let listed = self.keys.controller(&self.spec.controller_type, id);
-            request.success.push(transaction::delete(&listed));
+            let gone = [listed, self.served_key(id)];
+            request.success.extend(gone.iter().map(|key| transaction::delete(key)));
+        }
+        if let Some(served) = served {
+            request.success.push(transaction::put(&self.served_key(id), served.to_string().into_bytes(), 0));
         }
         self.swap(request).await
     }
@@ -222,6 +284,10 @@ impl Register {
         let revision = answer.header.map(|header| header.revision);
         let nonsense = || EtcdError::Answer { problem: "a write without a revision".to_owned() };
         revision.map(|revision| Answer::Swapped(version_of(revision))).ok_or_else(nonsense)
+    }
+
+    fn served_key(&self, id: &InstanceId) -> String {
+        self.keys.served(&self.spec.controller_type, id)
     }
 
     fn lease_key(&self, id: &InstanceId) -> String {

@@ -62,6 +62,7 @@
 //! ```
 
 mod assign;
+mod coverage;
 mod directory;
 pub mod fleet;
 mod instance;
@@ -79,6 +80,7 @@ mod slot;
 mod timing;
 
 pub use assign::{Move, moves};
+pub use coverage::{Coverage, CoverageGaps, InvalidServedSlots, ServedSlots};
 pub use directory::{Directory, Observed, Preprocessed, Processed, Record, Status, Uid};
 pub use instance::{Command, Instance, Next, Permit};
 pub use lease::{Incarnation, InstanceId, Lease};

@@ -6,6 +6,7 @@
 
 mod chunks;
 mod clock;
+mod coverage_audit;
 mod fleet;
 mod grant;
 mod missing;

@@ -10,6 +10,7 @@ use windlass::WatchDeclaration;
 use windlass::model::ResourceId;
 use windlass_shard::{Slot, SlotCount};
 
+use crate::api::Api;
 use crate::enqueuer::Enqueuer;
 use crate::informer::{Informer, Informers, Selection};
 
@@ -29,6 +30,11 @@ impl OutputInformers {
         let is_watched = WatchDeclaration::is_of_outputs;
         let chunks = Chunks::new((informers, namespaces), SlotSelection::Label(count), is_watched, None);
         OutputInformers { chunks, unlabelled: Mutex::default() }
+    }
+
+    /// The API server that they are watched on.
+    pub(crate) fn api(&self) -> &Api {
+        self.chunks.informers.api()
     }
 
     /// Says who is notified, and watches what has no slot yet.

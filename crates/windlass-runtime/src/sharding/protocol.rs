@@ -8,11 +8,12 @@ use futures::StreamExt;
 use futures::stream::BoxStream;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
-use windlass_shard::{Command, Epoch, Millis, Next, Ring, Slot, Versioned};
+use windlass_shard::{Answer, Command, Epoch, Millis, Next, Ring, Slot, Versioned};
 
 use crate::controller_context::ControllerContext;
 use crate::operations::metrics::ShardMetrics;
 
+use super::coverage_audit::CoverageAudit;
 use super::missing::MissingParents;
 use super::name_check::until_name_is_free;
 use super::outputs::OutputInformers;
@@ -53,6 +54,7 @@ struct Driving {
     /// Each says whether it was a compaction.
     tasks: JoinSet<bool>,
     compacting: bool,
+    audit: CoverageAudit,
 }
 
 /// What the commands of one step come to.
@@ -82,6 +84,7 @@ impl Protocol {
             commands: 0,
             tasks: JoinSet::new(),
             compacting: false,
+            audit: CoverageAudit::new(&self.shard, &self.context, &self.metrics),
         };
         tokio::join!(
             self.outputs.unlabelled_synced(),
@@ -101,7 +104,11 @@ impl Protocol {
                     let answer = self.registry.perform(&request).await;
                     self.shard.set_registry_error(self.registry.last_error());
                     let now = self.shard.now();
+                    let read_leases = matches!(answer, Answer::Leases(_));
                     self.shard.instance().answered(answer, now);
+                    if read_leases {
+                        self.audit(&mut driving);
+                    }
                 }
                 Next::WaitUntil(until) => self.wait(until, &mut driving, &mut stopping).await,
                 Next::Finished => return,
@@ -257,10 +264,21 @@ impl Protocol {
         }
     }
 
+    /// Compares what instances serve, by the leases that were just read.
+    fn audit(&self, driving: &mut Driving) {
+        if let Some(gaps) = driving.audit.look(&*self.registry) {
+            let report = driving.audit.report(gaps);
+            driving.tasks.spawn(async {
+                report.await;
+                false
+            });
+        }
+    }
+
     /// Publishes what can be counted.
     fn publish(&self) {
         let (tracked, owned) = self.shard.object_counts();
         let slots = self.shard.slots();
-        self.metrics.set(slots.owned().count(), slots.served(), tracked, owned);
+        self.metrics.set(slots.owned().count(), slots.served().count(), tracked, owned);
     }
 }

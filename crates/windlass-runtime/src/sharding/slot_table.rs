@@ -74,9 +74,9 @@ impl SlotTable {
         self.owned.keys().copied()
     }
 
-    /// Number of slots that are served.
-    pub(crate) fn served(&self) -> usize {
-        self.owned.values().filter(|owned| owned.stage == Stage::Serving).count()
+    /// The slots that are served.
+    pub(crate) fn served(&self) -> impl Iterator<Item = Slot> + '_ {
+        self.owned.iter().filter(|(_, owned)| owned.stage == Stage::Serving).map(|(slot, _)| *slot)
     }
 
     /// A reconcile begins, if its slot is served; returns the epoch. Each that begins must end.

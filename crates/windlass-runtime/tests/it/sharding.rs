@@ -51,7 +51,16 @@ async fn member_of(
     controller: Controller,
     change: impl FnOnce(ShardSettings) -> ShardSettings,
 ) -> Member {
-    let tap = Tap::new();
+    member_behind(cluster, Tap::new(), name, controller, change).await
+}
+
+async fn member_behind(
+    cluster: &Cluster,
+    tap: Tap,
+    name: &str,
+    controller: Controller,
+    change: impl FnOnce(ShardSettings) -> ShardSettings,
+) -> Member {
     // Rings are cluster-scoped, and all scenarios share a cluster: each has a controller, and so a ring, of its own.
     let settings = ShardSettings::new(name).in_namespace(&cluster.namespace).slots(64).timing(quick());
     let running = manager(cluster, &tap)
@@ -378,6 +387,36 @@ async fn members_of_other_settings_are_refused(cluster: &Cluster) {
     }
 }
 
+/// An instance that lives, owns slots and never loads them is noticed by the others: nobody looks after its objects.
+async fn objects_that_nobody_serves_are_counted(cluster: &Cluster) {
+    install_rings(cluster).await;
+    create_pairs(cluster).await;
+    let first = member(cluster, "first").await;
+    until_serving(&first, 64).await;
+    until_all_ready(cluster).await;
+    let unowned = || gauge(&first, "windlass_objects_unowned");
+    assert_eq!(unowned(), 0);
+    let tap = Tap::new();
+    tap.rule(|sent: &Sent| {
+        let is_list_of_slots = sent.is_list() && decoded(&sent.target).contains("windlass.dev/slot in (");
+        match is_list_of_slots {
+            true => Fault::Answer { code: 500, retry_after: None, body: json!({"message": "it fails"}) },
+            false => Fault::None,
+        }
+    });
+    let second =
+        member_behind(cluster, tap, "second", Controller::new(TwoConfigMaps), |settings| settings).await;
+    eventually("it owns slots", async || gauge(&second, "windlass_shard_slots_owned") == 32).await;
+    eventually("objects are missed", async || unowned() > 0).await;
+    assert_eq!(unowned() + gauge(&first, "windlass_shard_objects_owned"), 12);
+    assert_eq!(gauge(&first, "windlass_objects_doubly_owned"), 0);
+    second.tap.no_rule();
+    until_serving(&second, 32).await;
+    eventually("none is missed", async || unowned() == 0).await;
+    first.running.stop().await;
+    second.running.stop().await;
+}
+
 /// A namespace that does not exist is named, and not asked for all the time.
 async fn missing_namespace_of_leases_is_named(cluster: &Cluster) {
     install_rings(cluster).await;
@@ -469,6 +508,7 @@ on_both_servers! {
     deleted_ring_is_made_again_above_its_epochs
     members_of_other_settings_are_refused
     missing_namespace_of_leases_is_named
+    objects_that_nobody_serves_are_counted
     edited_ring_is_explained
     two_members_share_the_parents
     objects_of_a_killed_member_are_taken_over
@@ -493,6 +533,7 @@ macro_rules! without_shard_selectors {
 }
 
 without_shard_selectors! {
+    objects_that_nobody_serves_are_counted
     two_members_share_the_parents
     objects_of_a_killed_member_are_taken_over
     member_that_leaves_hands_over

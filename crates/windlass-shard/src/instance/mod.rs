@@ -197,6 +197,11 @@ impl Instance {
         self.ring.as_ref().map(|ring| &*ring.value)
     }
 
+    /// Whether it is one of the few members that watch the leases of all.
+    pub fn watches_all(&self) -> bool {
+        self.incarnation.is_some() && self.ring().is_some_and(|ring| ring.is_monitor(&self.id, self.monitors))
+    }
+
     /// Whether a request for an object of this slot may be sent now, and until when. **Ask at each send**, retries
     /// included, on the clock that [`Instance::next`] gets.
     pub fn permit(&self, slot: Slot, now: Millis) -> Option<Permit> {

@@ -2,10 +2,12 @@
 
 use conformance::etcd::Etcd;
 use futures::StreamExt;
-use windlass_shard::{Answer, KeyField, Request, RingSpec, Version};
+use windlass_etcd::EtcdRegistry;
+use windlass_shard::{Answer, Epoch, KeyField, Request, RingSpec, Version};
 
 use crate::support::{
-    TYPE, connection, etcd, id, lease, options, registry, ring, ring_in, soon, swap_lease, swap_ring, written,
+    TYPE, connection, etcd, id, lease, options, registry, registry_of, ring, ring_in, soon, swap_lease,
+    swap_ring, written,
 };
 
 /// `/windlass/rings/virtualmachine` in base 64.
@@ -96,4 +98,43 @@ async fn rings_are_listed() {
     assert_eq!(edited.controller_type, TYPE);
     assert!(edited.stored.is_err());
     assert_eq!(ring_in(other.perform(&Request::ReadRing).await).map(|ring| ring.version), Some(version));
+}
+
+/// What an instance serves comes with its lease, and goes with its end.
+#[tokio::test]
+async fn what_is_served_is_read_with_leases() {
+    let etcd = etcd();
+    let (a, b) = (registry(&etcd), registry(&etcd));
+    let served = async |registry: &EtcdRegistry| {
+        let ids = vec![id("a"), id("b")];
+        assert!(matches!(registry.perform(&Request::ReadLeases(ids)).await, Answer::Leases(_)));
+        registry.served().get(&id("a")).map(ToString::to_string)
+    };
+    let first = written(a.perform(&swap_lease("a", None, lease(1, true))).await);
+    assert_eq!(served(&b).await.as_deref(), Some(""));
+    a.serve("0-3,7".parse().unwrap());
+    let second = written(a.perform(&swap_lease("a", Some(first), lease(1, true))).await);
+    assert_eq!(served(&b).await.as_deref(), Some("0-3,7"));
+    let third = written(a.perform(&swap_lease("a", Some(second), lease(1, true))).await);
+    assert_eq!(served(&b).await.as_deref(), Some("0-3,7"), "it is not written again, and stays");
+    written(b.perform(&swap_lease("a", Some(third), lease(1, false))).await);
+    assert_eq!(served(&b).await.as_deref(), Some(""));
+}
+
+/// A ring that somebody deletes leaves its epoch behind, and one that goes back is not believed.
+#[tokio::test]
+async fn epochs_outlive_the_ring() {
+    let etcd = etcd();
+    let registry = registry(&etcd);
+    written(registry.perform(&swap_ring(None, &ring(3))).await);
+    etcd.call("/v3/kv/deleterange", &format!("{{\"key\": \"{RING_KEY}\"}}")).expect("it is deleted");
+    assert_eq!(registry.perform(&Request::ReadRing).await, Answer::RingGone(Epoch(3)));
+    let again = written(registry.perform(&swap_ring(None, &ring(5))).await);
+    assert_eq!(ring_in(registry.perform(&Request::ReadRing).await).map(|ring| ring.version), Some(again));
+
+    let other = registry_of(&connection(&options(&[etcd.address()])));
+    written(other.perform(&swap_ring(Some(again), &ring(4))).await);
+    assert_eq!(registry.perform(&Request::ReadRing).await, Answer::Unknown);
+    let error = registry.last_error().expect("an error");
+    assert!(error.contains("its epoch must grow with each owner"), "{error}");
 }

@@ -13,6 +13,8 @@ pub(super) struct Shards {
     served: Family<ControllerLabel, Gauge>,
     tracked: Family<ControllerLabel, Gauge>,
     objects: Family<ControllerLabel, Gauge>,
+    unowned: Family<ControllerLabel, Gauge>,
+    doubly_owned: Family<ControllerLabel, Gauge>,
 }
 
 /// The gauges of one controller.
@@ -22,6 +24,8 @@ pub(crate) struct ShardMetrics {
     served: Gauge,
     tracked: Gauge,
     objects: Gauge,
+    unowned: Gauge,
+    doubly_owned: Gauge,
 }
 
 impl Shards {
@@ -34,6 +38,10 @@ impl Shards {
         registry.register("windlass_shard_objects_tracked", tracked, self.tracked.clone());
         let objects = "Objects that this instance owns";
         registry.register("windlass_shard_objects_owned", objects, self.objects.clone());
+        let unowned = "Objects that no instance serves for longer than a lease; 0 where others audit";
+        registry.register("windlass_objects_unowned", unowned, self.unowned.clone());
+        let doubly = "Objects that two instances serve for longer than a lease; 0 where others audit";
+        registry.register("windlass_objects_doubly_owned", doubly, self.doubly_owned.clone());
     }
 
     pub(super) fn of(&self, controller: &str) -> ShardMetrics {
@@ -43,6 +51,8 @@ impl Shards {
             served: self.served.get_or_create(&label).clone(),
             tracked: self.tracked.get_or_create(&label).clone(),
             objects: self.objects.get_or_create(&label).clone(),
+            unowned: self.unowned.get_or_create(&label).clone(),
+            doubly_owned: self.doubly_owned.get_or_create(&label).clone(),
         }
     }
 }
@@ -56,8 +66,16 @@ impl ShardMetrics {
             (&self.tracked, tracked),
             (&self.objects, objects),
         ];
-        for (gauge, value) in gauges {
-            gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
-        }
+        gauges.into_iter().for_each(|(gauge, value)| set(gauge, value));
     }
+
+    /// What the coverage audit has found.
+    pub(crate) fn set_coverage(&self, unowned: usize, doubly_owned: usize) {
+        set(&self.unowned, unowned);
+        set(&self.doubly_owned, doubly_owned);
+    }
+}
+
+fn set(gauge: &Gauge, value: usize) {
+    gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
 }

@@ -2,11 +2,12 @@
 
 mod kubernetes;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
-use windlass_shard::{Answer, Request, Ring, RingSpec, Versioned};
+use windlass_shard::{Answer, InstanceId, Request, Ring, RingSpec, ServedSlots, Versioned};
 
 pub(crate) use kubernetes::KubernetesRegistry;
 pub use kubernetes::{LEASE_RING_LABEL, lease_name, ring_resource};
@@ -23,6 +24,13 @@ pub trait Registry: Send + Sync + 'static {
 
     /// Why the last request failed; none if it did not.
     fn last_error(&self) -> Option<String>;
+
+    /// Says which slots this instance serves, for others to see from its next renewal on.
+    fn serve(&self, served: ServedSlots);
+
+    /// The slots that living instances said to serve when their leases were last read. It is for the coverage audit; no
+    /// decision of the protocol reads it.
+    fn served(&self) -> BTreeMap<InstanceId, ServedSlots>;
 
     /// What it is, for messages: `etcd at 127.0.0.1:2379`.
     fn name(&self) -> String;

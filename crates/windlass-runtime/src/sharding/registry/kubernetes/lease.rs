@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use windlass::model::{ResourceId, Timestamp, object};
-use windlass_shard::{Epoch, Incarnation, InstanceId, Lease, Timing, Version, Versioned};
+use windlass_shard::{Epoch, Incarnation, InstanceId, Lease, ServedSlots, Timing, Version, Versioned};
 
 use super::version_of;
 
@@ -11,6 +11,9 @@ pub const LEASE_RING_LABEL: &str = "windlass.dev/ring";
 
 /// On the Lease of each instance: the highest epoch of the ring that it has seen. It outlives the ring.
 const LEASE_EPOCH: &str = "windlass.dev/epoch";
+
+/// On the Lease of each instance: the slots that it serves.
+const LEASE_SERVED: &str = "windlass.dev/served-slots";
 
 /// The name of an instance's Lease. There is one for each ring: to lose one of them must not end the work on the others.
 pub fn lease_name(ring: &str, id: &InstanceId) -> String {
@@ -27,6 +30,8 @@ pub(super) struct Stored {
     pub(super) lease: Versioned<Lease>,
     /// The highest epoch of the ring that its instance has seen.
     pub(super) epoch: Epoch,
+    /// The slots that its instance serves; none of an ended one.
+    pub(super) served: ServedSlots,
 }
 
 /// Reads a Lease.
@@ -37,9 +42,11 @@ pub(super) fn from_object(object: &Value) -> Result<Stored, String> {
         return Err(format!("the Lease {name} has no leaseTransitions, which is its incarnation: delete it"));
     };
     let alive = spec["holderIdentity"].as_str().is_some_and(|holder| !holder.is_empty());
-    let epoch = object["metadata"]["annotations"][LEASE_EPOCH].as_str().and_then(|epoch| epoch.parse().ok());
-    let lease = Lease { incarnation: Incarnation(incarnation), alive };
-    Ok(Stored { lease: Versioned::new(version_of(object)?, lease), epoch: Epoch(epoch.unwrap_or_default()) })
+    let annotation = |name: &str| object["metadata"]["annotations"][name].as_str();
+    let epoch = annotation(LEASE_EPOCH).and_then(|epoch| epoch.parse().ok());
+    let served = annotation(LEASE_SERVED).filter(|_| alive).and_then(|served| served.parse().ok());
+    let lease = Versioned::new(version_of(object)?, Lease { incarnation: Incarnation(incarnation), alive });
+    Ok(Stored { lease, epoch: Epoch(epoch.unwrap_or_default()), served: served.unwrap_or_default() })
 }
 
 /// A Lease that is to be written.
@@ -49,6 +56,8 @@ pub(super) struct Written<'a> {
     pub(super) id: &'a InstanceId,
     pub(super) lease: Lease,
     pub(super) epoch: Epoch,
+    /// The slots that the instance serves, if it is that of this process.
+    pub(super) served: Option<ServedSlots>,
     pub(super) timing: Timing,
     pub(super) now: Timestamp,
 }
@@ -76,7 +85,10 @@ impl Written<'_> {
     fn metadata(&self) -> Value {
         let mut metadata = json!({ "labels": { LEASE_RING_LABEL: self.ring } });
         if self.lease.alive && self.epoch != Epoch::default() {
-            metadata["annotations"] = json!({ LEASE_EPOCH: self.epoch.0.to_string() });
+            metadata["annotations"][LEASE_EPOCH] = self.epoch.0.to_string().into();
+        }
+        if let Some(served) = &self.served {
+            metadata["annotations"][LEASE_SERVED] = served.to_string().into();
         }
         metadata
     }
@@ -102,8 +114,9 @@ mod tests {
     fn written(id: &InstanceId, alive: bool) -> Written<'_> {
         let lease = Lease { incarnation: Incarnation(3), alive };
         let now = Timestamp::from_unix_micros(0);
-        let epoch = Epoch(17);
-        Written { ring: "web", namespace: "system", id, lease, epoch, timing: Timing::default(), now }
+        let (epoch, timing) = (Epoch(17), Timing::default());
+        let served = alive.then(|| "0-3".parse().expect("slots"));
+        Written { ring: "web", namespace: "system", id, lease, epoch, served, timing, now }
     }
 
     #[test]
@@ -113,7 +126,7 @@ mod tests {
         object::set_meta(&mut object, "resourceVersion", "7");
         let read = from_object(&object).expect("a lease");
         let lease = Versioned::new(Version(7), Lease { incarnation: Incarnation(3), alive: true });
-        assert_eq!(read, Stored { lease, epoch: Epoch(17) });
+        assert_eq!(read, Stored { lease, epoch: Epoch(17), served: "0-3".parse().expect("slots") });
         assert_eq!(object::name(&object), "web-a");
     }
 

@@ -3,7 +3,8 @@
 mod lease;
 mod ring;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::future::{BoxFuture, join_all};
@@ -12,7 +13,8 @@ use tokio::time::timeout;
 use windlass::KindInfo;
 use windlass::model::{Body, PatchKind, Reason, Request as ApiRequest, Response, Verb};
 use windlass_shard::{
-    Answer, Epoch, InstanceId, LastRing, Lease, Request, Ring, RingSpec, Timing, Version, Versioned,
+    Answer, Epoch, InstanceId, LastRing, Lease, Request, Ring, RingSpec, ServedSlots, Timing, Version,
+    Versioned,
 };
 
 use crate::api::Api;
@@ -48,9 +50,19 @@ impl Registries for KubernetesRegistry {
             timing: self.timing,
             spec,
             last: Arc::default(),
+            served: Mutex::default(),
             last_error: Mutex::default(),
         })
     }
+}
+
+/// Who serves what.
+#[derive(Default)]
+struct Served {
+    /// What is written with the next renewal.
+    here: ServedSlots,
+    /// What was read with the leases.
+    by_instance: BTreeMap<InstanceId, ServedSlots>,
 }
 
 /// The registers of one ring.
@@ -60,6 +72,7 @@ struct RingRegistry {
     timing: Timing,
     spec: RingSpec,
     last: Arc<LastRing>,
+    served: Mutex<Served>,
     last_error: Mutex<Option<String>>,
 }
 
@@ -84,6 +97,14 @@ impl Registry for RingRegistry {
 
     fn last_error(&self) -> Option<String> {
         self.last_error.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn serve(&self, served: ServedSlots) {
+        self.served_slots().here = served;
+    }
+
+    fn served(&self) -> BTreeMap<InstanceId, ServedSlots> {
+        self.served_slots().by_instance.clone()
     }
 
     fn name(&self) -> String {
@@ -165,24 +186,29 @@ impl RingRegistry {
         &self,
         ids: &[InstanceId],
     ) -> Result<Vec<(InstanceId, Option<Versioned<Lease>>)>, String> {
-        if ids.len() > READ_ONE_BY_ONE {
-            let all = self.list_leases().await?;
-            let of = |id: &InstanceId| {
-                let name = lease_name(&self.spec.controller_type, id);
-                all.iter().find(|(known, _)| *known == name).map(|(_, stored)| stored.lease.clone())
-            };
-            return Ok(ids.iter().map(|id| (id.clone(), of(id))).collect());
-        }
-        join_all(ids.iter().map(async |id| Ok((id.clone(), self.read_lease(id).await?))))
-            .await
-            .into_iter()
-            .collect()
+        let stored: Vec<Option<lease::Stored>> = if ids.len() > READ_ONE_BY_ONE {
+            let mut all: BTreeMap<String, lease::Stored> = self.list_leases().await?.into_iter().collect();
+            ids.iter().map(|id| all.remove(&lease_name(&self.spec.controller_type, id))).collect()
+        } else {
+            let read = join_all(ids.iter().map(|id| self.read_lease(id))).await;
+            read.into_iter().collect::<Result<_, _>>()?
+        };
+        let served = ids
+            .iter()
+            .zip(&stored)
+            .filter_map(|(id, stored)| Some((id.clone(), stored.as_ref()?.served.clone())));
+        self.served_slots().by_instance = served.collect();
+        Ok(ids.iter().cloned().zip(stored.into_iter().map(|stored| Some(stored?.lease))).collect())
     }
 
-    async fn read_lease(&self, id: &InstanceId) -> Result<Option<Versioned<Lease>>, String> {
+    fn served_slots(&self) -> MutexGuard<'_, Served> {
+        self.served.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn read_lease(&self, id: &InstanceId) -> Result<Option<lease::Stored>, String> {
         let response = self.api.perform(&self.on_lease(Verb::Get, id)).await;
         match (response.as_object(), response.failure()) {
-            (Some(object), _) => Ok(Some(lease::from_object(object)?.lease)),
+            (Some(object), _) => Ok(Some(lease::from_object(object)?)),
             (None, Some(status)) if status.reason == Some(Reason::NotFound) => Ok(None),
             _ => Err(message(&response)),
         }
@@ -208,7 +234,9 @@ impl RingRegistry {
     ) -> Result<Answer, String> {
         let (ring, namespace) = (&self.spec.controller_type, &self.namespace);
         let (epoch, now) = (self.last.epoch(), clock::now());
-        let written = lease::Written { ring, namespace, id, lease, epoch, timing: self.timing, now };
+        // Only the living renew a lease as alive: that of another is only ever ended.
+        let served = lease.alive.then(|| self.served_slots().here.clone());
+        let written = lease::Written { ring, namespace, id, lease, epoch, served, timing: self.timing, now };
         let request = match expected {
             None => self.on_lease(Verb::Create, id).with_body(written.created()),
             Some(version) => {
