@@ -10,7 +10,7 @@ use clap::Args;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use windlass_etcd::{
-    EtcdConnection, EtcdIdentity, EtcdOptions, EtcdRegistry, EtcdTls, EtcdUser, InstanceEntry,
+    EtcdConnection, EtcdIdentity, EtcdOptions, EtcdRegistry, EtcdTls, EtcdUser, InstanceEntry, RingEntry,
 };
 use windlass_runtime::sharding::{LeaseOverview, Registries, Registry, RingOverview};
 use windlass_shard::{Answer, InstanceId, Request, Ring, RingSpec, ServedSlots, Versioned};
@@ -85,20 +85,24 @@ impl EtcdRegistries {
             if name.is_some_and(|name| name != entry.controller_type) {
                 continue;
             }
-            let stored =
-                entry.stored.map_err(|error| anyhow::anyhow!("{}: {error}", entry.controller_type))?;
-            let listed = self.0.instances(&entry.controller_type).await?;
-            let lease = |instance: &InstanceEntry| {
-                let lease = LeaseOverview { incarnation: instance.incarnation, renewed: None, fresh: true };
-                (instance.id.to_string(), lease)
-            };
-            overviews.push(RingOverview::new(
-                &stored.spec,
-                &stored.status,
-                &listed.iter().map(lease).collect(),
-            )?);
+            let ring = entry.controller_type.clone();
+            match self.overview(entry).await {
+                // One that somebody has edited does not hide the others.
+                Err(error) if name.is_none() => overviews.push(RingOverview::unreadable(&ring, &error)),
+                read => overviews.push(read.with_context(|| ring)?),
+            }
         }
         Ok(overviews)
+    }
+
+    async fn overview(&self, entry: RingEntry) -> anyhow::Result<RingOverview> {
+        let stored = entry.stored?;
+        let lease = |instance: InstanceEntry| {
+            let InstanceEntry { id, incarnation, served } = instance;
+            (id.to_string(), LeaseOverview { incarnation, renewed: None, fresh: true, served })
+        };
+        let leases = self.0.instances(&entry.controller_type).await?.into_iter().map(lease);
+        Ok(RingOverview::new(&stored.spec, &stored.status, &leases.collect())?)
     }
 }
 

@@ -1,8 +1,9 @@
 //! A connection to etcd, which the registries of all controller types of a process share.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use windlass_shard::{Incarnation, InstanceId, RingSpec, SlotCount, Version};
+use windlass_shard::{Incarnation, InstanceId, RingSpec, ServedSlots, SlotCount, Version};
 
 use crate::client::Client;
 use crate::error::EtcdError;
@@ -39,6 +40,8 @@ pub struct InstanceEntry {
     pub id: InstanceId,
     /// Which of its lives this is; none if somebody has edited the entry.
     pub incarnation: Option<Incarnation>,
+    /// The slots that it serves, as of its last renewal; none if somebody has edited that.
+    pub served: Option<ServedSlots>,
 }
 
 impl EtcdConnection {
@@ -92,10 +95,21 @@ impl EtcdConnection {
     /// etcd cannot be asked.
     pub async fn instances(&self, controller_type: &str) -> Result<Vec<InstanceEntry>, EtcdError> {
         check_controller_type(controller_type)?;
+        let of_served = self.keys.all_served(controller_type);
+        let served = self.client.get_all(&of_served).await?.kvs.into_iter();
+        let served: BTreeMap<String, Option<ServedSlots>> = served
+            .map(|stored| {
+                (rest_of(&stored.key, &of_served), String::from_utf8_lossy(&stored.value).parse().ok())
+            })
+            .collect();
         let prefix = self.keys.controllers(controller_type);
-        let entry = |stored: KeyValue| InstanceEntry {
-            id: InstanceId::new(&rest_of(&stored.key, &prefix)),
-            incarnation: read::<StoredInstance>("", &stored.value).ok().map(|entry| entry.incarnation),
+        let entry = |stored: KeyValue| {
+            let name = rest_of(&stored.key, &prefix);
+            InstanceEntry {
+                id: InstanceId::new(&name),
+                incarnation: read::<StoredInstance>("", &stored.value).ok().map(|entry| entry.incarnation),
+                served: served.get(&name).cloned().flatten(),
+            }
         };
         Ok(self.client.get_all(&prefix).await?.kvs.into_iter().map(entry).collect())
     }

@@ -37,7 +37,12 @@ impl Keys {
 
     /// The slots that an instance serves.
     pub(crate) fn served(&self, controller_type: &str, id: &InstanceId) -> String {
-        format!("{}/served/{controller_type}/{id}", self.prefix)
+        format!("{}{id}", self.all_served(controller_type))
+    }
+
+    /// What the keys of the slots that instances serve begin with.
+    pub(crate) fn all_served(&self, controller_type: &str) -> String {
+        format!("{}/served/{controller_type}/", self.prefix)
     }
 
     /// An instance in the list of those that are there.

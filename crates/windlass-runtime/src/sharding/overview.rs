@@ -1,16 +1,17 @@
 //! A ring as people want to see it: who is alive, who owns how much, and what moves why.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::Serialize;
 use serde_json::Value;
 use windlass::model::{Body, Reason, Request, ResourceId, Timestamp, Verb, object};
-use windlass_shard::{Incarnation, Ring, RingSpec, RingStatus, SlotCount, runs};
+use windlass_shard::{Incarnation, Ring, RingSpec, RingStatus, ServedSlots, SlotCount, runs};
 
 use crate::api::Api;
 use crate::operations::clock;
 
-use super::registry::{LEASE_RING_LABEL, lease_name, ring_resource};
+use super::registry::{LEASE_RING_LABEL, lease_name, ring_resource, served_slots};
 
 /// A ring, at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -30,6 +31,9 @@ pub struct RingOverview {
     pub instances: Vec<InstanceOverview>,
     /// What is on its way.
     pub moves: Vec<MoveOverview>,
+    /// Why nothing else is known of it; none if it can be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
 }
 
 /// A member of a ring.
@@ -48,6 +52,10 @@ pub struct InstanceOverview {
     pub leaving: bool,
     /// Number of slots that it owns.
     pub owned: usize,
+    /// Which ones: `0-1023,2048`.
+    pub owned_slots: String,
+    /// How many it said to serve when it renewed its lease; none if that is not known.
+    pub served: Option<usize>,
     /// How many of them are on their way to another.
     pub draining: usize,
     /// How many are on their way to it.
@@ -79,6 +87,8 @@ pub struct LeaseOverview {
     pub renewed: Option<String>,
     /// Whether that was within its duration.
     pub fresh: bool,
+    /// The slots that it then said to serve, if that is known.
+    pub served: Option<ServedSlots>,
 }
 
 /// Why a ring cannot be shown.
@@ -123,7 +133,22 @@ impl RingOverview {
             lock_holder: ring.and_then(|ring| Some(ring.lock_holder()?.to_string())),
             instances: ring.map_or_else(Vec::new, |ring| instances(ring, leases)),
             moves: ring.map_or_else(Vec::new, moves),
+            error: None,
         })
+    }
+
+    /// A ring of which only the name can be shown.
+    pub fn unreadable(controller_type: &str, error: &dyn fmt::Display) -> Self {
+        RingOverview {
+            controller_type: controller_type.to_owned(),
+            slots: 0,
+            key: Value::Null,
+            epoch: 0,
+            lock_holder: None,
+            instances: Vec::new(),
+            moves: Vec::new(),
+            error: Some(error.to_string()),
+        }
     }
 }
 
@@ -139,6 +164,8 @@ fn instances(ring: &Ring, leases: &BTreeMap<String, LeaseOverview>) -> Vec<Insta
             last_renewal: lease.and_then(|lease| lease.renewed.clone()),
             leaving: member.leaving,
             owned: owned().count(),
+            owned_slots: owned().map(|(slot, _)| slot).collect::<ServedSlots>().to_string(),
+            served: lease.filter(|_| alive).and_then(|lease| Some(lease.served.as_ref()?.iter().count())),
             draining: owned().filter(|(_, slot)| slot.draining_to.is_some()).count(),
             gaining: ring.slots().filter(|(_, slot)| slot.draining_to == Some(place)).count(),
         }
@@ -176,10 +203,10 @@ fn why(ring: &Ring, from: usize, to: usize) -> String {
     if owns(to) < owns(from) / 2 { format!("{} joined", members[to].id) } else { "balance".to_owned() }
 }
 
-/// All rings of a cluster, or one, by their names.
+/// All rings of a cluster, or one, by their names. Among all, one that makes no sense is in the list with its error.
 ///
 /// # Errors
-/// When the cluster cannot be read, or a ring makes no sense.
+/// When the cluster cannot be read, or the one ring makes no sense.
 pub async fn ring_overviews(
     api: &Api,
     name: Option<&str>,
@@ -191,7 +218,11 @@ pub async fn ring_overviews(
     request.options.label_selector = Some(LEASE_RING_LABEL.to_owned());
     let leases = list(api, request).await?;
     let wanted = rings.iter().filter(|ring| name.is_none_or(|name| object::name(ring) == name));
-    wanted.map(|ring| overview(ring, &leases)).collect()
+    let read = |ring: &std::sync::Arc<Value>| match overview(ring, &leases) {
+        Err(error) if name.is_none() => Ok(RingOverview::unreadable(object::name(ring), &error)),
+        read => read,
+    };
+    wanted.map(read).collect()
 }
 
 async fn list(api: &Api, request: Request) -> Result<Vec<std::sync::Arc<Value>>, OverviewError> {
@@ -218,7 +249,11 @@ fn overview(ring: &Value, leases: &[std::sync::Arc<Value>]) -> Result<RingOvervi
     let now = clock::now();
     let lease_of = |instance: &windlass_shard::InstanceStatus| {
         let name = lease_name(&spec.controller_type, &instance.instance_id);
-        let lease = leases.iter().find(|lease| object::name(lease) == name)?;
+        let is_its = |lease: &Value| {
+            let namespace = spec.lease_namespace.as_deref();
+            object::name(lease) == name && namespace.is_none_or(|known| object::namespace(lease) == known)
+        };
+        let lease = leases.iter().find(|lease| is_its(lease))?;
         Some((instance.instance_id.to_string(), lease_overview(lease, now)))
     };
     let of_members = status.instances.iter().filter_map(lease_of).collect();
@@ -236,6 +271,7 @@ fn lease_overview(lease: &Value, now: Timestamp) -> LeaseOverview {
         incarnation: spec["leaseTransitions"].as_u64().map(Incarnation).filter(|_| is_held),
         renewed: renewed.map(str::to_owned),
         fresh: until.is_some_and(|until| now <= until),
+        served: served_slots(lease),
     }
 }
 
@@ -247,7 +283,8 @@ mod tests {
 
     fn overview_of(ring: &Ring, alive: &[&str]) -> RingOverview {
         let spec = RingSpec::new("web", 8, KeyField::Uid);
-        let lease = LeaseOverview { incarnation: Some(Incarnation(1)), renewed: None, fresh: true };
+        let served = "0-2".parse().ok();
+        let lease = LeaseOverview { incarnation: Some(Incarnation(1)), renewed: None, fresh: true, served };
         let leases = alive.iter().map(|name| ((*name).to_owned(), lease.clone())).collect();
         RingOverview::new(&spec, &ring.to_status(), &leases).expect("it makes sense")
     }
@@ -267,6 +304,9 @@ mod tests {
             .map(|one| (one.id.as_str(), one.alive, one.owned, one.draining, one.gaining))
             .collect();
         assert_eq!(shown, [("a", true, 8, 4, 0), ("b", false, 0, 0, 4)]);
+        let slots: Vec<_> =
+            overview.instances.iter().map(|one| (one.owned_slots.as_str(), one.served)).collect();
+        assert_eq!(slots, [("0-7", Some(3)), ("", None)]);
         let moved = &overview.moves[0];
         assert_eq!((moved.from_slot, moved.to_slot, moved.why.as_str()), (4, 7, "b joined"));
     }

@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use windlass_shard::{Answer, InstanceId, Request, Ring, RingSpec, ServedSlots, Versioned};
 
-pub(crate) use kubernetes::KubernetesRegistry;
+pub(crate) use kubernetes::{KubernetesRegistry, served_slots};
 pub use kubernetes::{LEASE_RING_LABEL, lease_name, ring_resource};
 
 /// The registers of one ring: the ring itself, and a lease for each instance.

@@ -42,11 +42,15 @@ pub(super) fn from_object(object: &Value) -> Result<Stored, String> {
         return Err(format!("the Lease {name} has no leaseTransitions, which is its incarnation: delete it"));
     };
     let alive = spec["holderIdentity"].as_str().is_some_and(|holder| !holder.is_empty());
-    let annotation = |name: &str| object["metadata"]["annotations"][name].as_str();
-    let epoch = annotation(LEASE_EPOCH).and_then(|epoch| epoch.parse().ok());
-    let served = annotation(LEASE_SERVED).filter(|_| alive).and_then(|served| served.parse().ok());
+    let epoch = object["metadata"]["annotations"][LEASE_EPOCH].as_str().and_then(|epoch| epoch.parse().ok());
+    let served = served_slots(object).filter(|_| alive);
     let lease = Versioned::new(version_of(object)?, Lease { incarnation: Incarnation(incarnation), alive });
     Ok(Stored { lease, epoch: Epoch(epoch.unwrap_or_default()), served: served.unwrap_or_default() })
+}
+
+/// The slots that the instance of a Lease says to serve.
+pub(crate) fn served_slots(object: &Value) -> Option<ServedSlots> {
+    object["metadata"]["annotations"][LEASE_SERVED].as_str()?.parse().ok()
 }
 
 /// A Lease that is to be written.

@@ -21,6 +21,7 @@ use crate::api::Api;
 use crate::operations::clock;
 
 use super::{Registries, Registry};
+pub(crate) use lease::served_slots;
 pub use lease::{LEASE_RING_LABEL, lease_name};
 pub use ring::ring_resource;
 
