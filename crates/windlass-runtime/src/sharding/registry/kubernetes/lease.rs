@@ -32,6 +32,8 @@ pub(super) struct Stored {
     pub(super) epoch: Epoch,
     /// The slots that its instance serves; none of an ended one.
     pub(super) served: ServedSlots,
+    /// When it was last renewed, for people.
+    pub(super) renewed: Option<String>,
 }
 
 /// Reads a Lease.
@@ -45,7 +47,12 @@ pub(super) fn from_object(object: &Value) -> Result<Stored, String> {
     let epoch = object["metadata"]["annotations"][LEASE_EPOCH].as_str().and_then(|epoch| epoch.parse().ok());
     let served = served_slots(object).filter(|_| alive);
     let lease = Versioned::new(version_of(object)?, Lease { incarnation: Incarnation(incarnation), alive });
-    Ok(Stored { lease, epoch: Epoch(epoch.unwrap_or_default()), served: served.unwrap_or_default() })
+    Ok(Stored {
+        lease,
+        epoch: Epoch(epoch.unwrap_or_default()),
+        served: served.unwrap_or_default(),
+        renewed: spec["renewTime"].as_str().map(str::to_owned),
+    })
 }
 
 /// The slots that the instance of a Lease says to serve.
@@ -130,7 +137,8 @@ mod tests {
         object::set_meta(&mut object, "resourceVersion", "7");
         let read = from_object(&object).expect("a lease");
         let lease = Versioned::new(Version(7), Lease { incarnation: Incarnation(3), alive: true });
-        assert_eq!(read, Stored { lease, epoch: Epoch(17), served: "0-3".parse().expect("slots") });
+        let renewed = Some("1970-01-01T00:00:00.000000Z".to_owned());
+        assert_eq!(read, Stored { lease, epoch: Epoch(17), served: "0-3".parse().expect("slots"), renewed });
         assert_eq!(object::name(&object), "web-a");
     }
 

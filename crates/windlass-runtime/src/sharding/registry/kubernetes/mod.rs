@@ -64,6 +64,8 @@ struct Served {
     here: ServedSlots,
     /// What was read with the leases.
     by_instance: BTreeMap<InstanceId, ServedSlots>,
+    /// When the leases that were read had been renewed, for people who look at the ring.
+    renewed: BTreeMap<InstanceId, String>,
 }
 
 /// The registers of one ring.
@@ -180,7 +182,12 @@ impl RingRegistry {
     }
 
     async fn write_ring(&self, expected: Version, ring: &Ring) -> Result<Answer, String> {
-        swapped(&self.api.perform(&ring::update(&self.spec, expected, ring)).await)
+        let renewed = {
+            let mut known = self.served_slots();
+            known.renewed.retain(|id, _| ring.member(id).is_some());
+            known.renewed.clone()
+        };
+        swapped(&self.api.perform(&ring::update(&self.spec, expected, ring, &renewed)).await)
     }
 
     async fn read_leases(
@@ -198,7 +205,15 @@ impl RingRegistry {
             .iter()
             .zip(&stored)
             .filter_map(|(id, stored)| Some((id.clone(), stored.as_ref()?.served.clone())));
-        self.served_slots().by_instance = served.collect();
+        let renewed = ids
+            .iter()
+            .zip(&stored)
+            .filter_map(|(id, stored)| Some((id.clone(), stored.as_ref()?.renewed.clone()?)));
+        let (served, renewed) = (served.collect(), renewed.collect::<Vec<_>>());
+        let mut known = self.served_slots();
+        known.by_instance = served;
+        known.renewed.extend(renewed);
+        drop(known);
         Ok(ids.iter().cloned().zip(stored.into_iter().map(|stored| Some(stored?.lease))).collect())
     }
 

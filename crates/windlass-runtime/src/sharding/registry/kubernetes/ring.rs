@@ -1,5 +1,6 @@
 //! The `ControllerRing` of a ring: its status is the register.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures::stream::BoxStream;
@@ -7,7 +8,7 @@ use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use windlass::model::{PatchKind, Reason, Request, ResourceId, Response, Timestamp, Verb, object};
-use windlass_shard::{LastRing, Ring, RingSpec, RingStatus, SlotCount, Version, Versioned};
+use windlass_shard::{InstanceId, LastRing, Ring, RingSpec, RingStatus, SlotCount, Version, Versioned};
 
 use crate::api::Api;
 use crate::informer::{EventHandler, Informer, Selection, WatchEvent, follow};
@@ -38,18 +39,25 @@ pub(super) fn create(spec: &RingSpec) -> Request {
         .with_body(whole(metadata, spec, None))
 }
 
+/// When members have renewed their leases, as far as it is known. It is for people.
+type Renewed = BTreeMap<InstanceId, String>;
+
 /// The swap of the register.
-pub(super) fn update(spec: &RingSpec, expected: Version, ring: &Ring) -> Request {
+pub(super) fn update(spec: &RingSpec, expected: Version, ring: &Ring, renewed: &Renewed) -> Request {
     let metadata = json!({ "name": spec.controller_type, "resourceVersion": expected.0.to_string() });
-    on_ring(Verb::Update, spec).on("status").with_body(whole(metadata, spec, Some(ring)))
+    let mut status = ring.to_status();
+    for instance in &mut status.instances {
+        instance.last_healthprobe_at = renewed.get(&instance.instance_id).cloned();
+    }
+    on_ring(Verb::Update, spec).on("status").with_body(whole(metadata, spec, Some((ring, status))))
 }
 
-fn whole(metadata: Value, spec: &RingSpec, ring: Option<&Ring>) -> Value {
+fn whole(metadata: Value, spec: &RingSpec, ring: Option<(&Ring, RingStatus)>) -> Value {
     let mut whole = json!({
         "apiVersion": "windlass.dev/v1alpha1", "kind": "ControllerRing", "metadata": metadata, "spec": spec,
     });
-    if let Some(ring) = ring {
-        whole["status"] = json!(ring.to_status());
+    if let Some((ring, status)) = ring {
+        whole["status"] = json!(status);
         // For the columns of `kubectl get`.
         whole["status"]["instanceCount"] = ring.members().len().into();
         whole["status"]["epoch"] = ring.epoch().0.into();
@@ -161,7 +169,7 @@ impl EventHandler for RingChanges {
 
 #[cfg(test)]
 mod tests {
-    use windlass_shard::{Epoch, Incarnation, InstanceId, KeyField};
+    use windlass_shard::{Epoch, Incarnation, KeyField};
 
     use super::*;
 
@@ -180,7 +188,8 @@ mod tests {
     }
 
     fn stored() -> Value {
-        let mut stored = update(&spec(), Version(7), &ring()).body.expect("a body");
+        let renewed = BTreeMap::from([(InstanceId::new("a"), "2026-01-02T03:04:05Z".to_owned())]);
+        let mut stored = update(&spec(), Version(7), &ring(), &renewed).body.expect("a body");
         object::set_meta(&mut stored, "resourceVersion", "8");
         stored
     }
@@ -193,6 +202,7 @@ mod tests {
             (&stored()["status"]["instanceCount"], &stored()["status"]["epoch"]),
             (&json!(1), &json!(1))
         );
+        assert_eq!(stored()["status"]["instances"][0]["lastHealthprobeAt"], "2026-01-02T03:04:05Z");
     }
 
     #[test]
