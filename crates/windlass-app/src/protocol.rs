@@ -13,6 +13,8 @@ pub struct ProtocolWorld {
     pub(crate) about: String,
     /// Whether it takes minutes, and is explored only on request.
     pub(crate) is_large: bool,
+    /// How many states it must have.
+    pub(crate) states: Option<usize>,
     pub(crate) explore: Arc<dyn Fn(&Options) -> Exploration + Send + Sync>,
     pub(crate) simulate: Arc<dyn Fn(&SimulationOptions) -> Simulation + Send + Sync>,
 }
@@ -27,9 +29,17 @@ impl ProtocolWorld {
             name,
             about: about.into(),
             is_large: false,
+            states: None,
             explore: Arc::new(move |options| explore(&copy(&model), options)),
             simulate: Arc::new(move |options| simulate(&copy(&other), options)),
         }
+    }
+
+    /// Says how many states it has, with all reductions. Another number fails the check: something can no longer happen, or
+    /// something new can.
+    #[must_use]
+    pub fn states(self, states: usize) -> Self {
+        ProtocolWorld { states: Some(states), ..self }
     }
 
     /// Marks it as one that takes minutes: it is explored only with `--large`, or by its name.

@@ -160,6 +160,16 @@ impl Finding {
         }
     }
 
+    /// As a failure, since there must be another number of states.
+    pub(super) fn with_other_states(self, expected: usize) -> Self {
+        let said = format!(
+            "HOLDS IN OTHER STATES ({} were expected: something can no longer happen, or something new can; if that is \
+             intended, change the number)",
+            grouped(expected as u64)
+        );
+        Finding { verdict: Verdict::Violated, said, ..self }
+    }
+
     /// What random runs of a protocol found.
     pub(super) fn of_simulated_protocol(name: &'static str, about: &str, simulation: &Simulation) -> Self {
         let violation = simulation.violation.as_ref().map(|(_, violation)| violation.to_string());

@@ -77,5 +77,10 @@ pub(super) fn check_one(
     };
     let exploration = (world.explore)(&options);
     progress::clear();
-    Finding::of_protocol(world.name, &world.about, &exploration)
+    let finding = Finding::of_protocol(world.name, &world.about, &exploration);
+    let is_reduced = options.symmetry && options.partial_order && options.subsumption;
+    match world.states.filter(|_| is_reduced && exploration.holds()) {
+        Some(states) if states != exploration.states => finding.with_other_states(states),
+        _ => finding,
+    }
 }

@@ -192,6 +192,25 @@ fn the_worlds_of_a_protocol_are_shown_like_other_checks() {
 }
 
 #[test]
+fn a_world_with_another_number_of_states_fails() {
+    let run = |states: usize, arguments: &CheckArguments| {
+        let three = ProtocolWorld::new("three", "three managers", TwoPhaseCommit::new(3)).states(states);
+        let (worst, text) =
+            checked(&[&AppCheck::protocol("commit", "two-phase commit", [three])], arguments, false);
+        (worst.exit_code(), text)
+    };
+    let (code, text) = run(1_234, &arguments());
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("HOLDS IN OTHER STATES (1,234 were expected"), "{text}");
+    let states =
+        text.lines().find_map(|line| line.trim().strip_prefix("states ")).expect("how many there are");
+    let states = states.split(',').next().and_then(|states| states.trim().parse().ok()).expect("a number");
+    assert_eq!(run(states, &arguments()).0, 0);
+    let unreduced = CheckArguments { no_symmetry: true, ..arguments() };
+    assert_eq!(run(states, &unreduced).0, 0, "without a reduction there are more");
+}
+
+#[test]
 fn a_world_that_is_too_large_is_undecided() {
     let limited = CheckArguments { max_states: 10, seed: Some(1), ..arguments() };
     let (worst, text) = checked(&[&commits()], &limited, false);
