@@ -67,33 +67,39 @@ fn rate_alone(sizes: &Sizes<'_>, contestant: Contestant) -> Result<f64> {
     Ok(rate_between(&seen, *from, *until))
 }
 
-/// One instance and several, of each contestant, when each reconcile waits for something outside.
+/// One instance, two, and all, of each contestant, when each reconcile waits for something outside.
 fn together(sizes: &Sizes, results: &mut Results) -> Result<()> {
     let contestants = sizes.peers(&[Contestant::Sharded, Contestant::Modulo, Contestant::ControllerRuntime]);
-    let mut figures: Vec<[Vec<f64>; 3]> = vec![Default::default(); contestants.len()];
+    let mut counts = vec![1, 2, sizes.instances];
+    counts.dedup();
+    // For each contestant and each number of instances, one rate of each round.
+    let mut rates = vec![vec![Vec::new(); counts.len()]; contestants.len()];
     for _ in 0..sizes.rounds {
-        for (contestant, [one, several, gain]) in contestants.iter().zip(&mut figures) {
-            let rates = [1, sizes.instances].map(|count| rate_of_backlog(sizes, *contestant, count));
-            let [alone, all] = rates;
-            let (alone, all) = (alone?, all?);
-            eprintln!("  {}: {alone:.0} and {all:.0} reconciles/s", contestant.name());
-            one.push(alone);
-            several.push(all);
-            gain.push(all / alone);
+        for (contestant, rates) in contestants.iter().zip(&mut rates) {
+            for (count, rates) in counts.iter().zip(rates) {
+                let rate = rate_of_backlog(sizes, *contestant, *count)?;
+                eprintln!("  {}, {count} instances: {rate:.0} reconciles/s", contestant.name());
+                rates.push(rate);
+            }
         }
     }
-    let (count, wait_ms) = (sizes.instances, sizes.waiting.wait_ms);
-    // What the bar asks of five instances, of as many as there are.
-    let bar = Bar::AtLeast(0.9 * count as f64);
-    for (place, what, digits) in [
-        (0, format!("one instance, {wait_ms} ms outside, reconciles/s"), 0),
-        (1, format!("{count} instances, {wait_ms} ms outside, reconciles/s"), 0),
-        (2, "  how many times one instance".to_owned(), 2),
-    ] {
-        let mut medians = contestants.iter().zip(&figures).map(|(who, all)| (*who, median(&all[place])));
-        let ours = medians.next().map_or(f64::NAN, |(_, ours)| ours);
-        let row = medians.fold(Row::new(&what, digits, ours), |row, (who, theirs)| row.peer(who, theirs));
-        results.row(if place == 2 { row.bar(bar) } else { row });
+    let row = |what: &str, digits, figure: &dyn Fn(&[Vec<f64>]) -> f64| {
+        let mut figures = contestants.iter().zip(&rates).map(|(who, rates)| (*who, figure(rates)));
+        let ours = figures.next().map_or(f64::NAN, |(_, ours)| ours);
+        figures.fold(Row::new(what, digits, ours), |row, (who, theirs)| row.peer(who, theirs))
+    };
+    let wait_ms = sizes.waiting.wait_ms;
+    for (place, count) in counts.iter().enumerate() {
+        let what = format!("{count} instances, {wait_ms} ms outside, reconciles/s");
+        results.row(row(&what, 0, &|rates| median(&rates[place])));
+        if *count > 1 {
+            let gain = row("  how many times one instance", 2, &|rates| {
+                let gains = rates[place].iter().zip(&rates[0]).map(|(several, one)| several / one);
+                median(&gains.collect::<Vec<_>>())
+            });
+            // What the bar asks of five instances, of as many as there are.
+            results.row(gain.bar(Bar::AtLeast(0.9 * *count as f64)));
+        }
     }
     Ok(())
 }
