@@ -33,7 +33,8 @@ impl CompileError {
     }
 
     /// The complaints without their positions, in the order of the text.
-    pub fn messages(&self) -> impl Iterator<Item = &str> {
+    #[cfg(test)]
+    pub(crate) fn messages(&self) -> impl Iterator<Item = &str> {
         self.issues.iter().map(|issue| issue.message.as_str())
     }
 }

@@ -60,7 +60,7 @@ impl<'a> Message<'a> {
     }
 
     /// The name of its type: `Object.spec`.
-    pub fn type_name(&self) -> &str {
+    pub(crate) fn type_name(&self) -> &str {
         &self.type_name
     }
 
@@ -74,7 +74,7 @@ impl<'a> Message<'a> {
     }
 
     /// The fields that are set, by their names.
-    pub fn fields(&self) -> impl Iterator<Item = (&str, &Value<'a>)> {
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (&str, &Value<'a>)> {
         self.fields.iter().map(|(name, value)| (&**name, value))
     }
 

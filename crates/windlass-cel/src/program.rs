@@ -20,11 +20,6 @@ impl PartialEq for Program {
 }
 
 impl Program {
-    /// The text it was compiled from.
-    pub fn source(&self) -> &str {
-        &self.source
-    }
-
     /// Whether it mentions a variable; a rule that mentions `oldSelf` is a transition rule.
     pub fn uses(&self, variable: &str) -> bool {
         let position = self.variables.iter().position(|name| **name == *variable);

@@ -137,7 +137,7 @@ impl<'a> Value<'a> {
     }
 
     /// The signed integer, if it is one.
-    pub fn as_int(&self) -> Option<i64> {
+    pub(crate) fn as_int(&self) -> Option<i64> {
         match self {
             Value::Int(value) => Some(*value),
             _ => None,
@@ -245,20 +245,15 @@ impl<'a> List<'a> {
     }
 
     /// The number of items.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         match &self.items {
             Items::Json(items, _) => items.len(),
             Items::Built(items) => items.len(),
         }
     }
 
-    /// Whether there are no items.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// The item at an index.
-    pub fn get(&self, index: usize) -> Option<Value<'a>> {
+    pub(crate) fn get(&self, index: usize) -> Option<Value<'a>> {
         match &self.items {
             Items::Json(items, schema) => items.get(index).map(|item| json::view(item, *schema)),
             Items::Built(items) => items.get(index).cloned(),
@@ -277,16 +272,11 @@ impl<'a> Map<'a> {
     }
 
     /// The number of entries, counting fields that the schema does not know.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         match &self.0 {
             Entries::Json(entries, _) => entries.len(),
             Entries::Built(entries) => entries.len(),
         }
-    }
-
-    /// Whether there are no entries.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// The value of a key. Names of object fields are unescaped; a field that is null is absent.

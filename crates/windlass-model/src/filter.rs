@@ -24,9 +24,9 @@ pub struct Filter {
     /// Only objects of this namespace.
     pub namespace: Option<String>,
     /// Only objects with such labels.
-    pub labels: LabelSelector,
+    pub(crate) labels: LabelSelector,
     /// Only objects with such fields.
-    pub fields: FieldSelector,
+    pub(crate) fields: FieldSelector,
     /// Only objects of such shards.
     pub shards: Option<ShardSelector>,
     /// The `apiVersion` in which objects are shown.
@@ -34,7 +34,7 @@ pub struct Filter {
     /// The kind of the objects.
     pub kind: String,
     /// What is to be done when objects are read, if anything.
-    pub reading: Option<Arc<Reading>>,
+    pub(crate) reading: Option<Arc<Reading>>,
 }
 
 impl Filter {
@@ -87,7 +87,7 @@ impl Filter {
     }
 
     /// Whether all objects of the type, or of one namespace of it, are selected.
-    pub fn is_unselective(&self) -> bool {
+    pub(crate) fn is_unselective(&self) -> bool {
         !self.selects_by_content() && self.shards.is_none()
     }
 

@@ -60,7 +60,7 @@ pub fn meta_str<'a>(object: &'a Value, field: &str) -> &'a str {
 }
 
 /// The texts of a list; none if it is no list.
-pub fn texts(list: &Value) -> Vec<String> {
+pub(crate) fn texts(list: &Value) -> Vec<String> {
     let items = list.as_array().into_iter().flatten();
     items.filter_map(Value::as_str).map(str::to_owned).collect()
 }

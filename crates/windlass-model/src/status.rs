@@ -152,7 +152,7 @@ impl Status {
     }
 
     /// 403: not allowed.
-    pub fn forbidden(group: &str, plural: &str, name: &str, why: &str) -> Self {
+    pub(crate) fn forbidden(group: &str, plural: &str, name: &str, why: &str) -> Self {
         let what = match (plural, name) {
             ("", _) => String::new(),
             (_, "") if group.is_empty() => format!("{plural} is "),
@@ -182,7 +182,7 @@ impl Status {
     }
 
     /// 410: the resource version or continue token is older than the history that is kept.
-    pub fn expired(message: impl Into<String>) -> Self {
+    pub(crate) fn expired(message: impl Into<String>) -> Self {
         Self::failure(410, Reason::Expired, message)
     }
 
@@ -241,7 +241,7 @@ impl Status {
 
     /// Says which object this is about. `kind` is the plural or the kind, as the failure has it.
     #[must_use]
-    pub fn about(mut self, group: &str, kind: &str, name: &str) -> Self {
+    pub(crate) fn about(mut self, group: &str, kind: &str, name: &str) -> Self {
         let details = self.details.get_or_insert_default();
         details.name = (!name.is_empty()).then(|| name.to_owned());
         details.group = (!group.is_empty()).then(|| group.to_owned());

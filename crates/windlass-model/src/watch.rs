@@ -45,9 +45,9 @@ pub enum EventKind {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Event {
     /// What happened.
-    pub kind: EventKind,
+    pub(crate) kind: EventKind,
     /// To which object.
-    pub object: Arc<Value>,
+    pub(crate) object: Arc<Value>,
 }
 
 impl EventKind {
@@ -90,7 +90,7 @@ impl Event {
     }
 
     /// The JSON that goes over the wire, one event to a line.
-    pub fn to_value(&self) -> Value {
+    pub(crate) fn to_value(&self) -> Value {
         json!({ "type": self.kind.as_str(), "object": *self.object })
     }
 }

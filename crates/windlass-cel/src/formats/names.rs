@@ -43,16 +43,6 @@ pub fn is_dns1035_label(text: &str) -> Vec<String> {
     violations
 }
 
-/// A wildcard subdomain: `*.example.com`.
-pub fn is_wildcard_dns1123_subdomain(text: &str) -> Vec<String> {
-    let mut violations = too_long(text, SUBDOMAIN_MAX, "characters");
-    if !text.strip_prefix("*.").is_some_and(subdomain_shaped) {
-        let rule = "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character";
-        violations.push(format_error(rule, &format!(r"\*\.{SUBDOMAIN_FORMAT}"), &["*.example.com"]));
-    }
-    violations
-}
-
 /// A label key, annotation key or finalizer: `example.com/MyName`, with or without the prefix.
 pub fn is_qualified_name(text: &str) -> Vec<String> {
     let mut violations = Vec::new();
@@ -150,17 +140,6 @@ pub fn is_env_var_name(text: &str) -> Vec<String> {
     violations
 }
 
-/// A C identifier: `my_name`.
-pub fn is_c_identifier(text: &str) -> Vec<String> {
-    let shaped = text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    if shaped {
-        return Vec::new();
-    }
-    let rule = "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'";
-    vec![format_error(rule, "[A-Za-z_][A-Za-z0-9_]*", &["my_name", "MY_NAME", "MyName"])]
-}
-
 /// A percentage: `25%`.
 pub fn is_valid_percent(text: &str) -> Vec<String> {
     let digits = text.strip_suffix('%').unwrap_or_default();
@@ -180,7 +159,7 @@ pub fn is_path_segment(text: &str) -> Vec<String> {
 }
 
 /// The start of a name that can stand between two slashes of a URL.
-pub fn is_path_segment_prefix(text: &str) -> Vec<String> {
+fn is_path_segment_prefix(text: &str) -> Vec<String> {
     ["/", "%"]
         .iter()
         .filter(|banned| text.contains(**banned))
@@ -294,7 +273,6 @@ mod tests {
         let domain = format!("{long}.{long}.{long}.{}", "a".repeat(61));
         check(is_dns1123_subdomain, &["a.b", "a", "0.1", &domain], &["", ".", "a..b", "a.", ".a", "a_b"]);
         assert_eq!(is_dns1123_subdomain(&format!("{domain}a")), ["must be no more than 253 characters"]);
-        check(is_wildcard_dns1123_subdomain, &["*.a"], &["*", "a.b", "*.*.a", "*."]);
     }
 
     #[test]
@@ -384,7 +362,6 @@ mod tests {
         check(is_valid_port_name, &["http", "a1-b"], &["", "80", "-a", "a--b", "HTTP", "abcdefghijklmnop"]);
         check(is_config_map_key, &["a", ".a", "A_b"], &["", ".", "..", "..a", "a/b"]);
         check(is_env_var_name, &["A", "a b"], &["", "a=b", "ä"]);
-        check(is_c_identifier, &["_a", "A1"], &["", "1a", "a-b"]);
         check(is_valid_percent, &["1%", "100%"], &["", "%", "1", "-1%"]);
         check(is_path_segment, &["a", "system:node", "..."], &[".", "..", "a/b", "a%"]);
         assert_eq!(is_valid_port_number(0), ["must be between 1 and 65535, inclusive"]);

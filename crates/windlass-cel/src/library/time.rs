@@ -36,7 +36,7 @@ pub struct CelTimestamp {
 
 impl CelTimestamp {
     /// The given number of seconds after the Unix epoch; `None` outside the years 1 to 9999.
-    pub fn from_unix_seconds(seconds: i64) -> Option<Self> {
+    pub(crate) fn from_unix_seconds(seconds: i64) -> Option<Self> {
         Self::from_nanos(i128::from(seconds) * NANOS, 0)
     }
 
@@ -46,7 +46,7 @@ impl CelTimestamp {
     }
 
     /// Whole seconds since the Unix epoch.
-    pub fn unix_seconds(self) -> i64 {
+    pub(crate) fn unix_seconds(self) -> i64 {
         self.nanos.div_euclid(NANOS) as i64
     }
 
@@ -62,7 +62,7 @@ impl CelTimestamp {
     }
 
     /// Reads RFC 3339 as strictly as Go does: `T` and `Z` in capitals, an offset in any case.
-    pub fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         Self::parse_with(text, false)
     }
 

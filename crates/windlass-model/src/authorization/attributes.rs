@@ -22,24 +22,24 @@ pub enum Attributes {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResourceAttributes {
     /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`, `bind`, …
-    pub verb: String,
+    pub(crate) verb: String,
     /// Empty for the core group.
-    pub group: String,
+    pub(crate) group: String,
     /// `v1`; roles do not look at it.
-    pub version: String,
+    pub(crate) version: String,
     /// `pods`.
-    pub resource: String,
+    pub(crate) resource: String,
     /// `log`; empty for the object itself.
-    pub subresource: String,
+    pub(crate) subresource: String,
     /// Empty for cluster-scoped objects and for all namespaces.
-    pub namespace: String,
+    pub(crate) namespace: String,
     /// Empty for collections.
-    pub name: String,
+    pub(crate) name: String,
 }
 
 impl ResourceAttributes {
     /// `pods`, or `pods/log` for a subresource.
-    pub fn combined(&self) -> String {
+    pub(crate) fn combined(&self) -> String {
         if self.subresource.is_empty() {
             return self.resource.clone();
         }

@@ -30,7 +30,7 @@ pub struct Decision {
 
 /// All that a user is given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Grants {
+pub(crate) struct Grants {
     /// The rules of all roles that the user has.
     pub rules: Vec<Rule>,
     /// Roles that bindings name and that do not exist; empty if there are none.

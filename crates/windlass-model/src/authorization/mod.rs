@@ -15,12 +15,12 @@ mod rule;
 
 pub use aggregate::next_requests;
 pub use attributes::{Attributes, ResourceAttributes, attributes};
-pub use authorizer::{Authorizer, Decision, Grants};
+pub use authorizer::{Authorizer, Decision};
 pub use bootstrap::bootstrap_requests;
 pub use escalation::escalation;
 pub use impersonation::impersonate;
 pub use policy::Policy;
-pub use roles::{Binding, RoleKind, RoleReference, Roles, StoredRoles, Subject};
+pub use roles::{Binding, Roles, StoredRoles};
 pub use rule::Rule;
 
 pub use crate::authentication::{User, unauthorized};

@@ -15,18 +15,18 @@ use crate::store::{Key, Store};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binding {
     /// `metadata.name`
-    pub name: String,
+    pub(crate) name: String,
     /// Empty for a ClusterRoleBinding.
-    pub namespace: String,
+    pub(crate) namespace: String,
     /// What is given.
-    pub role: RoleReference,
+    pub(crate) role: RoleReference,
     /// To whom.
-    pub subjects: Vec<Subject>,
+    pub(crate) subjects: Vec<Subject>,
 }
 
 /// The role of a binding.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RoleReference {
+pub(crate) struct RoleReference {
     /// Where to look for it.
     pub kind: RoleKind,
     /// `metadata.name`
@@ -35,7 +35,7 @@ pub struct RoleReference {
 
 /// The two kinds of roles.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RoleKind {
+pub(crate) enum RoleKind {
     /// In the namespace of the binding.
     Role,
     /// Outside namespaces.
@@ -46,7 +46,7 @@ pub enum RoleKind {
 
 /// Somebody that a binding gives a role to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Subject {
+pub(crate) struct Subject {
     /// `User`, `Group` or `ServiceAccount`.
     pub kind: String,
     /// The name.
@@ -92,7 +92,7 @@ impl<S: Store + ?Sized> Roles for StoredRoles<'_, S> {
 
 impl Binding {
     /// Reads a binding.
-    pub fn of(object: &Value) -> Self {
+    pub(crate) fn of(object: &Value) -> Self {
         let subjects = object["subjects"].as_array().into_iter().flatten();
         Binding {
             name: object::name(object).to_owned(),
@@ -122,7 +122,7 @@ impl Binding {
 
 impl RoleReference {
     /// Reads a `roleRef`.
-    pub fn of(value: &Value) -> Self {
+    pub(crate) fn of(value: &Value) -> Self {
         let kind = match value["kind"].as_str().unwrap_or_default() {
             "Role" => RoleKind::Role,
             "ClusterRole" => RoleKind::ClusterRole,
@@ -157,7 +157,7 @@ impl RoleKind {
 
 impl Subject {
     /// Reads a subject of a binding.
-    pub fn of(value: &Value) -> Self {
+    fn of(value: &Value) -> Self {
         let text = |field: &str| value[field].as_str().unwrap_or_default().to_owned();
         Subject { kind: text("kind"), name: text("name"), namespace: text("namespace") }
     }

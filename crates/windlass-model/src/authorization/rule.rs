@@ -25,7 +25,7 @@ pub struct Rule {
 
 impl Rule {
     /// Reads a rule as it stands in a role.
-    pub fn of(value: &Value) -> Self {
+    fn of(value: &Value) -> Self {
         Rule {
             verbs: texts(&value["verbs"]),
             api_groups: texts(&value["apiGroups"]),
@@ -36,7 +36,7 @@ impl Rule {
     }
 
     /// The rules of a role.
-    pub fn all_of(role: &Value) -> Vec<Self> {
+    pub(crate) fn all_of(role: &Value) -> Vec<Self> {
         role["rules"].as_array().into_iter().flatten().map(Rule::of).collect()
     }
 
@@ -58,7 +58,7 @@ impl Rule {
     }
 
     /// Whether the rule allows a request.
-    pub fn allows(&self, attributes: &Attributes) -> bool {
+    pub(crate) fn allows(&self, attributes: &Attributes) -> bool {
         match attributes {
             Attributes::NonResource { verb, path } => {
                 holds(&self.verbs, verb) && self.non_resource_urls.iter().any(|url| url_covers(url, path))

@@ -14,15 +14,15 @@ pub struct ContinueToken {
     /// The version that the first page showed; `None` to go on with whatever is current.
     pub version: Option<u64>,
     /// Namespace and name of the last object of the page before, or only the name in a list of one scope.
-    pub after: String,
+    pub(crate) after: String,
     /// How many objects come after, if that is known. If each page counted again, a list would take time
     /// quadratic in its length.
-    pub remaining: Option<u64>,
+    pub(crate) remaining: Option<u64>,
 }
 
 impl ContinueToken {
     /// The text that clients see; they must not look into it.
-    pub fn encode(&self) -> String {
+    pub(crate) fn encode(&self) -> String {
         let version = self.version.map_or(json!(-1), Value::from);
         let mut text = json!({ "v": VERSION, "rv": version, "start": format!("{}\0", self.after) });
         if let Some(remaining) = self.remaining {

@@ -1,6 +1,6 @@
 //! Admission policies as data, compiled when they are written. `policy_admission` evaluates them on every write that they match.
 //!
-//! [`Policies`] is a part of [`Types`](crate::Types), since it changes as seldom and is needed as often: a request to an API
+//! `Policies` is a part of [`Types`](crate::Types), since it changes as seldom and is needed as often: a request to an API
 //! without policies costs a look at an empty list.
 
 mod compiled;
@@ -34,7 +34,7 @@ pub(crate) const ALL: [&str; 4] = [POLICIES, BINDINGS, MUTATING_POLICIES, MUTATI
 
 /// All policies and bindings that there are, ready to be evaluated.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Policies {
+pub(crate) struct Policies {
     pub(crate) validating: PolicySet,
     pub(crate) mutating: PolicySet,
 }
@@ -78,7 +78,7 @@ pub(crate) fn changes_between<S: Store>(one: &S, other: &S) -> Vec<Change> {
 
 impl Policies {
     /// Whether no validating policy is bound, so that nothing has to be evaluated.
-    pub fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         self.validating.hooks.is_empty()
     }
 
@@ -88,7 +88,7 @@ impl Policies {
     }
 
     /// Whether there are neither policies nor bindings.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         [&self.validating, &self.mutating]
             .iter()
             .all(|set| set.policies.is_empty() && set.bindings.is_empty())

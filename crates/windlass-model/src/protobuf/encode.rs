@@ -28,7 +28,7 @@ pub fn encode(object: &Value) -> Option<Vec<u8>> {
 /// Writes an event of a watch, `{"type": .., "object": ..}`, behind its length in four bytes.
 ///
 /// `None` where [`encode`] has none for the object.
-pub fn encode_event(event: &Value) -> Option<Vec<u8>> {
+pub(crate) fn encode_event(event: &Value) -> Option<Vec<u8>> {
     let object = encode(&event["object"])?;
     let mut raw_extension = Writer::default();
     raw_extension.bytes(1, &object);

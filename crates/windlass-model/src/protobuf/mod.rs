@@ -12,7 +12,8 @@ mod wire;
 
 pub use decode::decode;
 pub(crate) use decode::{decode_or, kind_of};
-pub use encode::{encode, encode_event};
+pub use encode::encode;
+pub(crate) use encode::encode_event;
 pub use error::DecodeError;
 
 /// `application/vnd.kubernetes.protobuf`

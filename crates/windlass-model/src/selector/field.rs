@@ -12,7 +12,7 @@ pub struct FieldSelector {
 
 /// A condition on one field.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FieldTerm {
+pub(crate) struct FieldTerm {
     /// The field, such as `metadata.name`.
     pub field: String,
     /// Whether it must have the value, or must not.
@@ -78,7 +78,7 @@ impl FieldSelector {
     }
 
     /// The only value that a field may have.
-    pub fn required(&self, field: &str) -> Option<&str> {
+    pub(crate) fn required(&self, field: &str) -> Option<&str> {
         let term = self.terms.iter().find(|term| term.equals && term.field == field)?;
         Some(&term.value)
     }

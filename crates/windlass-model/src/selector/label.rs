@@ -23,7 +23,7 @@ pub struct Requirement {
     /// What must hold.
     pub operator: Operator,
     /// What the label is compared with: none, one or several, as the operator has it.
-    pub values: Vec<String>,
+    pub(crate) values: Vec<String>,
 }
 
 /// How a label is compared.
@@ -100,7 +100,7 @@ impl LabelSelector {
 
 impl Requirement {
     /// Whether these labels meet the requirement.
-    pub fn matches(&self, labels: &Value) -> bool {
+    fn matches(&self, labels: &Value) -> bool {
         let value = labels.get(&self.key).map(|value| value.as_str().unwrap_or_default());
         let listed = |value: &str| self.values.iter().any(|wanted| wanted == value);
         match self.operator {

@@ -7,7 +7,7 @@ mod parse;
 mod shard;
 mod shard_parse;
 
-pub use field::{FieldSelector, FieldTerm};
+pub use field::FieldSelector;
 pub use label::{LabelSelector, Operator, Requirement};
 pub(crate) use object::{from_label_selector_object, selector_text};
 pub use shard::{ShardKey, ShardSelector, shard_hash};

@@ -38,7 +38,7 @@ impl ShardKey {
     pub(super) const ALL: [ShardKey; 2] = [ShardKey::Uid, ShardKey::Namespace];
 
     /// As selectors name it.
-    pub fn path(self) -> &'static str {
+    pub(crate) fn path(self) -> &'static str {
         match self {
             ShardKey::Uid => "object.metadata.uid",
             ShardKey::Namespace => "object.metadata.namespace",

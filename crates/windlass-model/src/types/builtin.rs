@@ -36,7 +36,7 @@ pub fn type_name(resource: &ResourceId) -> Option<&'static str> {
 }
 
 /// The type of requests for tokens, which is no resource of its own.
-pub fn token_request() -> &'static TypeInfo {
+pub(crate) fn token_request() -> &'static TypeInfo {
     static TYPE: OnceLock<TypeInfo> = OnceLock::new();
     TYPE.get_or_init(|| type_info(&TOKEN_REQUEST))
 }

@@ -45,7 +45,7 @@ pub struct TypeInfo {
     /// Whether there is a scale subresource, and where it looks.
     pub scale: Option<Scale>,
     /// The shape of the whole object.
-    pub schema: Arc<Schema>,
+    pub(crate) schema: Arc<Schema>,
     /// The `openAPIV3Schema` of a CRD as its author wrote it, with descriptions.
     pub open_api: Option<Arc<Value>>,
     /// Whether the type is built in or made by a CRD.
@@ -53,13 +53,13 @@ pub struct TypeInfo {
     /// The version that objects are stored in.
     pub storage_version: String,
     /// What is to be done when objects are read, if anything.
-    pub reading: Option<Arc<Reading>>,
+    pub(crate) reading: Option<Arc<Reading>>,
     /// What `kubectl get` shows.
-    pub columns: Vec<Column>,
+    pub(crate) columns: Vec<Column>,
     /// Paths beyond metadata.name and metadata.namespace that field selectors may use (`spec.nodeName`).
     pub selectable_fields: Vec<String>,
     /// Whether `metadata.generation` counts changes outside metadata and status.
-    pub has_generation: bool,
+    pub(crate) has_generation: bool,
     /// Shown as a warning on each use, if the version is deprecated.
     pub deprecation: Option<String>,
 }
@@ -87,13 +87,13 @@ impl TypeInfo {
     }
 
     /// Shows an object in the words of this type, if it is in others.
-    pub fn convert(&self, object: &mut Value) {
+    pub(crate) fn convert(&self, object: &mut Value) {
         let resource = &self.resource;
         convert(object, &resource.group, &resource.version);
     }
 
     /// A stored object in the words of this type.
-    pub fn show(&self, stored: &Arc<Value>) -> Arc<Value> {
+    pub(crate) fn show(&self, stored: &Arc<Value>) -> Arc<Value> {
         let resource = &self.resource;
         if let Some(reading) = &self.reading {
             return reading.show(stored, &resource.group, &resource.version);
@@ -107,7 +107,7 @@ impl TypeInfo {
     }
 
     /// An object of this type as it is kept.
-    pub fn keep(&self, object: &Arc<Value>) -> Arc<Value> {
+    pub(crate) fn keep(&self, object: &Arc<Value>) -> Arc<Value> {
         if self.is_storage_form() {
             return Arc::clone(object);
         }
@@ -158,16 +158,16 @@ pub enum Origin {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scale {
     /// The wanted number.
-    pub spec_replicas: String,
+    pub(crate) spec_replicas: String,
     /// The number there is.
-    pub status_replicas: String,
+    pub(crate) status_replicas: String,
     /// The selector of the pods, as a string, if there is one.
-    pub label_selector: Option<String>,
+    pub(crate) label_selector: Option<String>,
 }
 
 /// One printer column.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Column {
+pub(crate) struct Column {
     /// The heading.
     pub name: String,
     /// `string`, `integer`, `number`, `boolean`, `date`.
@@ -220,7 +220,7 @@ impl Types {
     }
 
     /// Removes all versions of a type.
-    pub fn remove(&mut self, group: &str, plural: &str) {
+    pub(crate) fn remove(&mut self, group: &str, plural: &str) {
         Arc::make_mut(&mut self.by_resource).retain(|id, _| id.group != group || id.plural != plural);
     }
 
@@ -244,12 +244,12 @@ impl Types {
     }
 
     /// Which feature gates are open.
-    pub fn gates(&self) -> FeatureGates {
+    pub(crate) fn gates(&self) -> FeatureGates {
         self.gates
     }
 
     /// The admission policies.
-    pub fn policies(&self) -> &Policies {
+    pub(crate) fn policies(&self) -> &Policies {
         &self.policies
     }
 

@@ -9,7 +9,7 @@ use crate::schema::{self, Schema, Shape};
 
 /// How stored objects are read. Objects are kept as they were written, and a definition may have changed since.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reading {
+pub(crate) struct Reading {
     /// The schema of the version that objects are kept in.
     stored: Arc<Schema>,
     /// Whether that schema has any default.

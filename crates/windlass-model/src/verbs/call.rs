@@ -25,7 +25,7 @@ pub struct Caller<'a> {
 
 impl Caller<'static> {
     /// The API server itself, which may do everything.
-    pub fn system() -> Self {
+    pub(crate) fn system() -> Self {
         static SYSTEM: LazyLock<Arc<User>> = LazyLock::new(|| Arc::new(User::admin("system:apiserver")));
         Caller { user: &SYSTEM, authorizer: Authorizer::AlwaysAllow }
     }

@@ -55,7 +55,7 @@ pub use bookkeeping::{is_made_by_cluster, without_bookkeeping, wrote_only_bookke
 pub use kubelet::BEHAVIOUR_ANNOTATION;
 
 /// The node that [`first_requests`] registers.
-pub const NODE: &str = "windlass";
+pub(crate) const NODE: &str = "windlass";
 /// The default class of claims that [`first_requests`] makes.
 pub(crate) const STORAGE_CLASS: &str = "standard";
 

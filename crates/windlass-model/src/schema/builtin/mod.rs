@@ -15,7 +15,7 @@ const DEFAULTS: &str = include_str!("builtin.defaults");
 const JSON_SCHEMA: &str = "apiextensions.v1.JSONSchemaProps";
 
 /// The schema of a type by its short name: `core.v1.Pod`, `autoscaling.v1.Scale`.
-pub fn schema(name: &str) -> Option<Arc<Schema>> {
+pub(crate) fn schema(name: &str) -> Option<Arc<Schema>> {
     static SCHEMAS: OnceLock<BTreeMap<Box<str>, Arc<Schema>>> = OnceLock::new();
     SCHEMAS.get_or_init(|| Reader::new(TYPES, DEFAULTS).read_all()).get(name).cloned()
 }
