@@ -74,8 +74,10 @@ async fn join(identity: ManagerIdentity, api: &Api, program: Vec<String>) -> Res
     let types = objects.types().await?;
     let leadership = take_lease(&identity, &lease_namespace, api).await?;
     match workers_of(&identity, &objects, &types, &program).await {
-        Ok(workers) => {
+        Ok((manager_type, workers)) => {
             tracing::info!(manager = identity.id, ?workers, "manager joined");
+            // Should somebody delete the object, it is made again as what it is now.
+            let identity = ManagerIdentity { manager_type: Some(manager_type), ..identity };
             let joined = Joined { identity, lease_namespace, leadership, objects, program };
             Ok(Prepared { workers, joined: Some(joined) })
         }
@@ -120,13 +122,13 @@ async fn take_lease(
     })
 }
 
-/// The worker counts of the manager, whose object is made if it is missing.
+/// The type of the manager and its worker counts. Its object is made if it is missing.
 async fn workers_of(
     identity: &ManagerIdentity,
     objects: &Objects,
     types: &BTreeMap<String, ControllerManagerTypeSpec>,
     program: &[String],
-) -> Result<BTreeMap<String, usize>, ManagerError> {
+) -> Result<(String, BTreeMap<String, usize>), ManagerError> {
     let existing = || types.keys().cloned().collect::<Vec<_>>();
     let found = objects.manager(&identity.id).await?;
     let name = type_of(identity, found.as_ref());
@@ -147,7 +149,7 @@ async fn workers_of(
         let named = named.into_iter().cloned().collect();
         return Err(ManagerError::NothingToRun { name, named, program: program.to_vec() });
     }
-    Ok(counts.by_controller)
+    Ok((name, counts.by_controller))
 }
 
 /// The object decides: it may have been edited since the process was configured.

@@ -102,18 +102,24 @@ async fn what_cannot_take_effect_is_reported_and_the_rest_is_applied() {
     running.stop().await;
 }
 
+/// Whether its type was given to the process, or found in the object.
 #[tokio::test]
 async fn deleted_manager_is_created_again() {
     let embedded = start_server().await;
     let cluster = &embedded.cluster;
     create_type(cluster, "pods", both(1, 1)).await;
-    let running = start(cluster, "uuid1", "pods").await.expect("it starts");
-    let before = get(cluster, MANAGERS, "uuid1").await["metadata"]["uid"].clone();
-    api(cluster, MANAGERS).delete("uuid1", &DeleteParams::default()).await.expect("it is deleted");
-    eventually("it is there again, and alive", async || {
-        let now = get(cluster, MANAGERS, "uuid1").await;
-        now["metadata"]["uid"] != before && now["status"]["isAlive"] == true
-    })
-    .await;
-    running.stop().await;
+    for is_given in [true, false] {
+        let identity = identity(cluster, "uuid1");
+        let identity = if is_given { identity.of_type("pods") } else { identity };
+        let config = ManagerConfig::Api(identity);
+        let running = program(cluster, &Tap::new()).managed(config).start().await.expect("it starts");
+        let before = get(cluster, MANAGERS, "uuid1").await["metadata"]["uid"].clone();
+        api(cluster, MANAGERS).delete("uuid1", &DeleteParams::default()).await.expect("it is deleted");
+        eventually("it is there again, and alive", async || {
+            let now = get(cluster, MANAGERS, "uuid1").await;
+            now["metadata"]["uid"] != before && now["status"]["isAlive"] == true
+        })
+        .await;
+        running.stop().await;
+    }
 }
