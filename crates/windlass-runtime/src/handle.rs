@@ -34,6 +34,14 @@ pub(crate) struct Shared {
     pub(crate) stop: watch::Sender<bool>,
 }
 
+/// Says that objects are left alone: a sharded controller that pauses keeps its slots.
+pub(crate) fn warn_of_paused_shard(controller: &str) {
+    tracing::warn!(
+        controller,
+        "a sharded controller has 0 workers here: this instance keeps its slots, and nobody reconciles their objects"
+    );
+}
+
 impl Handle {
     pub(crate) fn new(shared: Shared) -> Self {
         Handle { shared: Arc::new(shared) }
@@ -52,8 +60,13 @@ impl Handle {
     /// Sets the maximum number of concurrent reconciles of a controller; those that are active go on. With 0 the
     /// controller pauses. Returns whether there is such a controller.
     pub fn set_workers(&self, controller: &str, count: usize) -> bool {
-        let workers = self.shared.workers.get(controller);
-        workers.map(|workers| workers.send_replace(count)).is_some()
+        let Some(workers) = self.shared.workers.get(controller) else { return false };
+        let is_sharded = || Some(self.shared.enqueuers.get(controller)?.upgrade()?.context.shard.is_some());
+        if count == 0 && is_sharded() == Some(true) {
+            warn_of_paused_shard(controller);
+        }
+        workers.send_replace(count);
+        true
     }
 
     /// Number of active reconciles of a controller; `None` if there is no such controller.

@@ -17,7 +17,7 @@ use crate::api::Api;
 use crate::controller_context::ControllerContext;
 use crate::driver::Driver;
 use crate::enqueuer::Enqueuer;
-use crate::handle::{Handle, Shared};
+use crate::handle::{Handle, Shared, warn_of_paused_shard};
 use crate::informer::{Informers, Selection, follow};
 use crate::manager::{Manager, Source};
 use crate::managers::{self, Followed, Watched};
@@ -61,7 +61,7 @@ impl Sharding {
         self.stop.send_replace(true);
         let leaving = async { while self.protocols.join_next().await.is_some() {} };
         if timeout(self.limit, leaving).await.is_err() {
-            tracing::warn!("slots were not handed over in time: others take them when the lease is over");
+            tracing::warn!("slots were not handed over in time: others take them when the lease expires");
         }
         self.protocols.shutdown().await;
     }
@@ -267,6 +267,9 @@ fn worker_pools(
     for controller in manager.controllers.iter().cloned() {
         let metrics = manager.metrics.controller(controller.name());
         let count = manager.workers_of.get(controller.name()).copied().unwrap_or(manager.workers);
+        if count == 0 && fleet.is_some() {
+            warn_of_paused_shard(controller.name());
+        }
         let (sender, receiver) = watch::channel(count);
         workers.insert(controller.name().to_owned(), sender);
         let events = event_recorder.map(|event_recorder| event_recorder.controller(controller.name()));
