@@ -11,7 +11,7 @@ use windlass_runtime::Manager;
 use windlass_runtime::queue::{Backoff, QueueSettings};
 
 /// A reconcile that failed is not to be waited for long.
-const BACKOFF: Backoff = Backoff { first: Duration::from_millis(20), most: Duration::from_millis(200) };
+const BACKOFF: Backoff = Backoff { initial: Duration::from_millis(20), max: Duration::from_millis(200) };
 
 #[tokio::main(worker_threads = 2)]
 async fn main() -> Result<()> {

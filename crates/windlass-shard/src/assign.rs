@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_of_nothing_move_nothing() {
+    fn weights_of_zero_move_nothing() {
         assert_eq!(moves(&[Some(0), Some(0)], 2, Some(&[0, 0])), []);
     }
 }

@@ -31,7 +31,7 @@ pub struct ContestSettings {
 
 impl Default for ContestSettings {
     fn default() -> Self {
-        let backoff = Backoff { first: Duration::from_secs(5), most: Duration::from_secs(300) };
+        let backoff = Backoff { initial: Duration::from_secs(5), max: Duration::from_secs(300) };
         ContestSettings { limit: 3, within: Duration::from_secs(60), backoff }
     }
 }
@@ -97,7 +97,7 @@ impl Contests {
             return None;
         }
         let wait = self.settings.backoff.exact_delay(contest.retreats);
-        let pause = if unchanged { self.settings.backoff.first } else { wait };
+        let pause = if unchanged { self.settings.backoff.initial } else { wait };
         if contest.corrections.last().is_some_and(|last| now < *last + pause) {
             return Some(contest.contested(wait));
         }
@@ -171,7 +171,7 @@ impl Contests {
         if self.contests.len() < self.sweep_at {
             return;
         }
-        let memory = self.settings.within.max(self.settings.backoff.most.saturating_mul(2));
+        let memory = self.settings.within.max(self.settings.backoff.max.saturating_mul(2));
         self.contests.retain(|_, contest| {
             contest.corrections.last().is_some_and(|last| now.saturating_duration_since(*last) <= memory)
         });

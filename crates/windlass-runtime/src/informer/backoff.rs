@@ -41,7 +41,7 @@ mod tests {
     #[test]
     fn waits_double_up_to_a_limit() {
         let second = Duration::from_secs(1);
-        let mut backoff = JitteredBackoff::new(Backoff { first: second, most: 5 * second });
+        let mut backoff = JitteredBackoff::new(Backoff { initial: second, max: 5 * second });
         for full in [1, 2, 4, 5, 5] {
             let wait = backoff.wait();
             assert!(wait >= second * full / 2 && wait <= second * full, "{wait:?}");

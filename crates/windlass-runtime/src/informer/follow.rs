@@ -25,7 +25,7 @@ const LIST_TIMEOUT: Duration = Duration::from_secs(60);
 const WATCH_TIMEOUT: Duration = Duration::from_secs(WATCH_SECONDS + 30);
 /// A watch that was up for this long has not failed, even if it sent no events.
 const LONG_ENOUGH: Duration = Duration::from_secs(10);
-const BACKOFF: Backoff = Backoff { first: Duration::from_millis(500), most: Duration::from_secs(30) };
+const BACKOFF: Backoff = Backoff { initial: Duration::from_millis(500), max: Duration::from_secs(30) };
 
 /// Why a watch was interrupted.
 enum Broken {

@@ -146,7 +146,7 @@ impl Follower {
         match (self.led, leads) {
             (true, false) => {
                 let holder = self.leading.holder();
-                tracing::warn!(manager, holder, "manager lease lost: others take this manager for gone");
+                tracing::warn!(manager, holder, "manager lease lost: other managers consider this one dead");
             }
             (false, true) => tracing::info!(manager, "manager lease regained"),
             _ => {}
@@ -278,7 +278,7 @@ impl Follower {
         // With its version: it may have come back, and said so.
         let written = self.joined.objects.patch_status(&other.id, &gone, Some(&other.version)).await;
         if written.is_ok() {
-            tracing::info!(manager = other.id, ?unchanged, "manager is gone: its lease is not renewed");
+            tracing::info!(manager = other.id, ?unchanged, "manager is dead: its lease has expired");
         }
     }
 

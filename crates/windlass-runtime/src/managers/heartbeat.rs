@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn gone_is_who_does_not_renew_for_the_duration_of_its_lease() {
+    fn manager_that_does_not_renew_for_the_duration_of_its_lease_is_dead() {
         let lease = |holder: &str| HeartbeatLease {
             holder: holder.to_owned(),
             version: "1".to_owned(),

@@ -10,14 +10,14 @@ use crate::hashed_fraction::hashed_fraction;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
     /// Delay after the first failure. Default: 1 s.
-    pub first: Duration,
+    pub initial: Duration,
     /// Maximum delay. Default: 60 s.
-    pub most: Duration,
+    pub max: Duration,
 }
 
 impl Default for Backoff {
     fn default() -> Self {
-        Backoff { first: Duration::from_secs(1), most: Duration::from_secs(60) }
+        Backoff { initial: Duration::from_secs(1), max: Duration::from_secs(60) }
     }
 }
 
@@ -25,7 +25,7 @@ impl Backoff {
     /// The delay after this number of failures in a row, the same for all that fail.
     pub(crate) fn exact_delay(&self, failures: u32) -> Duration {
         let doublings = failures.saturating_sub(1).min(31);
-        self.first.saturating_mul(1 << doublings).min(self.most)
+        self.initial.saturating_mul(1 << doublings).min(self.max)
     }
 
     /// The delay after this number of failures in a row.
@@ -35,7 +35,7 @@ impl Backoff {
     pub(super) fn delay(&self, key: &ObjectRef, failures: u32) -> Duration {
         let full = self.exact_delay(failures);
         let spread = full.mul_f64(hashed_fraction((key, failures)) / 10.0);
-        if full < self.most { (full + spread).min(self.most) } else { (full - spread).max(self.first) }
+        if full < self.max { (full + spread).min(self.max) } else { (full - spread).max(self.initial) }
     }
 }
 
@@ -69,9 +69,9 @@ mod tests {
 
     #[test]
     fn bounds_that_leave_no_room_are_kept() {
-        let backoff = Backoff { first: Duration::from_secs(3), most: Duration::from_secs(3) };
+        let backoff = Backoff { initial: Duration::from_secs(3), max: Duration::from_secs(3) };
         assert_eq!(backoff.delay(&ObjectRef::new("", "a"), 5), Duration::from_secs(3));
-        let none = Backoff { first: Duration::ZERO, most: Duration::ZERO };
+        let none = Backoff { initial: Duration::ZERO, max: Duration::ZERO };
         assert_eq!(none.delay(&ObjectRef::new("", "a"), 5), Duration::ZERO);
     }
 }

@@ -53,7 +53,7 @@ fn empty_api() -> (Api, Read) {
 fn pool(api: Api, leading: Leading, stopping: watch::Receiver<bool>) -> WorkerPool {
     let controller = Controller::new(Nothing);
     let metrics = Metrics::new().controller(controller.name());
-    let backoff = Backoff { first: Duration::from_millis(1), most: Duration::from_millis(1) };
+    let backoff = Backoff { initial: Duration::from_millis(1), max: Duration::from_millis(1) };
     let settings = QueueSettings { backoff, ..QueueSettings::default() };
     let recorder = FlightRecorder::new(controller.name(), &RecorderSettings::default(), Arc::default());
     let informers = Arc::new(Informers::new(api));

@@ -90,7 +90,7 @@ async fn write(config_maps: &kube::Api<ConfigMap>, seen: &ConfigMap, habit: Habi
 
 async fn start(cluster: &Cluster, first: Duration) -> Rig {
     let tap = Tap::new();
-    let backoff = Backoff { first, most: first * 4 };
+    let backoff = Backoff { initial: first, max: first * 4 };
     let settings = ContestSettings { backoff, ..ContestSettings::default() };
     let running = manager(cluster, &tap).contests(settings).controller(Stubborn).start().await;
     Rig { running: running.expect("it starts"), tap }

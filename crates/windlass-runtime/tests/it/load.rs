@@ -115,7 +115,7 @@ async fn a_poisoned_object_waits_for_its_backoff_and_blocks_no_others() {
     let embedded = Embedded::start().await;
     let (cluster, tap, machine) = (&embedded.cluster, Tap::new(), Poisoned::default());
     // Longer than this test takes: a run before that ignores the backoff.
-    let backoff = Backoff { first: Duration::from_secs(600), most: Duration::from_secs(600) };
+    let backoff = Backoff { initial: Duration::from_secs(600), max: Duration::from_secs(600) };
     let settings = QueueSettings { backoff, ..QueueSettings::default() };
     let running = manager(cluster, &tap).queue(settings).workers(1).controller(machine.clone()).start().await;
     let rig = Rig { running: running.expect("it starts"), tap };

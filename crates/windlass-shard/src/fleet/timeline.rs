@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_band_is_of_those_who_run() {
+    fn a_band_spans_the_instances_that_run() {
         let sample = Sample { loads: vec![Some(10), None, Some(20)], ..Sample::default() };
         assert_eq!((sample.running(), sample.band()), (2, Some((10, 15.0, 20))));
         assert_eq!(Sample { loads: vec![None], ..sample }.band(), None);

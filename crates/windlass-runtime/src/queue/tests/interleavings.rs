@@ -70,7 +70,7 @@ impl Protocol for Workers {
     type Action = Action;
 
     fn initial(&self) -> State {
-        let backoff = Backoff { first: Duration::from_secs(1), most: Duration::from_secs(1) };
+        let backoff = Backoff { initial: Duration::from_secs(1), max: Duration::from_secs(1) };
         State {
             queue: Queue::new(QueueSettings { backoff, ..QueueSettings::default() }),
             now: self.start,

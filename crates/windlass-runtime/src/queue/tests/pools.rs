@@ -124,7 +124,7 @@ impl Bench {
     fn new(start: Instant, mistake: Mistake) -> Self {
         let clock = Arc::new(Mutex::new(start));
         let read = Arc::clone(&clock);
-        let backoff = Backoff { first: Duration::from_secs(1), most: Duration::from_secs(1) };
+        let backoff = Backoff { initial: Duration::from_secs(1), max: Duration::from_secs(1) };
         let settings = QueueSettings { backoff, ..QueueSettings::default() };
         let queue =
             SharedQueue::with_clock(settings, Box::new(move || *read.lock().expect("lock is not poisoned")));

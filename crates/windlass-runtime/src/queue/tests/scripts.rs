@@ -14,7 +14,7 @@ fn check(script: &str) {
 
 /// A backoff without jitter: its bounds are equal.
 fn exact() -> Backoff {
-    Backoff { first: Duration::from_secs(1), most: Duration::from_secs(1) }
+    Backoff { initial: Duration::from_secs(1), max: Duration::from_secs(1) }
 }
 
 fn check_with(settings: QueueSettings, script: &str) {

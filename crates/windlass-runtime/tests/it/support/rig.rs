@@ -67,7 +67,7 @@ impl Rig {
 
 /// A manager for a scenario's namespace, on a tap. It does not wait long after failures.
 pub(crate) fn manager(cluster: &Cluster, tap: &Tap) -> Manager {
-    let backoff = Backoff { first: Duration::from_millis(20), most: Duration::from_secs(1) };
+    let backoff = Backoff { initial: Duration::from_millis(20), max: Duration::from_secs(1) };
     Manager::new()
         .client(tap.on(&cluster.client))
         .namespace(&cluster.namespace)
