@@ -45,11 +45,7 @@ pub(crate) fn all() -> Vec<AppCheck> {
 }
 
 fn sharding_world(named: windlass_shard::model::NamedWorld) -> ProtocolWorld {
-    let world = ProtocolWorld::new(named.name, named.about, named.world);
-    let world = match named.states {
-        Some(states) => world.states(states),
-        None => world,
-    };
+    let world = ProtocolWorld::new(named.name, named.about, named.world).states(named.states);
     if named.small { world } else { world.large() }
 }
 

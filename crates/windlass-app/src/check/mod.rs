@@ -51,9 +51,10 @@ pub(crate) struct CheckArguments {
     /// Number of worker threads. Default: one per core.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     threads: Option<usize>,
-    /// Maximum number of states to explore before continuing with random runs.
-    #[arg(long, value_name = "N", value_parser = at_least_one, default_value_t = MAX_STATES)]
-    max_states: usize,
+    /// Maximum number of states to explore before continuing with random runs. Default: 20 million, or more for a world that
+    /// is known to have more.
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    max_states: Option<usize>,
     /// Maximum memory of the explored states before continuing with random runs, such as 512M or 2G.
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     memory: Option<usize>,
@@ -205,7 +206,7 @@ fn options(name: &'static str, arguments: &CheckArguments, stop: &Arc<AtomicBool
     let all = Options::default();
     Options {
         threads: arguments.threads.unwrap_or(all.threads),
-        max_states: arguments.max_states,
+        max_states: arguments.max_states.unwrap_or(MAX_STATES),
         memory_bytes: arguments.memory.unwrap_or(all.memory_bytes),
         stop: stop.clone(),
         progress: progress::line(name),

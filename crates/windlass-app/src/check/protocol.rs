@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use windlass_check::engine::Options;
 
 use super::finding::Finding;
-use super::{CheckArguments, by_name, options, progress, simulate};
+use super::{CheckArguments, MAX_STATES, by_name, options, progress, simulate};
 use crate::app_check::{AppCheck, CheckSubject};
 use crate::protocol::ProtocolWorld;
 
@@ -69,7 +69,9 @@ pub(super) fn check_one(
         let simulation = simulate::run(&*world.simulate, seconds, arguments.seed, stop);
         return Finding::of_simulated_protocol(world.name, &world.about, &simulation);
     }
+    let most_expected = MAX_STATES.max(world.states.map_or(0, |states| states * 2));
     let options = Options {
+        max_states: arguments.max_states.unwrap_or(most_expected),
         symmetry: !arguments.no_symmetry,
         partial_order: !arguments.no_partial_order,
         subsumption: !arguments.no_subsumption,

@@ -31,7 +31,7 @@ fn wrong_check() -> AppCheck {
 }
 
 fn arguments() -> CheckArguments {
-    CheckArguments { max_states: MAX_STATES, threads: Some(1), ..CheckArguments::default() }
+    CheckArguments { threads: Some(1), ..CheckArguments::default() }
 }
 
 fn checked(chosen: &[&AppCheck], arguments: &CheckArguments, stopped: bool) -> (Verdict, String) {
@@ -99,14 +99,17 @@ fn traces_are_kept_on_request_and_can_be_replayed() {
 
 #[test]
 fn limits_and_interruptions_leave_it_undecided() {
-    let limited = CheckArguments { max_states: 3, ..arguments() };
+    let limited = CheckArguments { max_states: Some(3), ..arguments() };
     let (worst, text) = checked(&[&right_check()], &limited, false);
     assert_eq!(worst.exit_code(), 3);
     let undecided = "  verdict      NOT DECIDED (the state limit was reached); random runs found nothing\n";
     assert!(text.contains(undecided), "{text}");
     // What is beyond the limit may still be found at random, and from its seed again.
-    let (worst, text) =
-        checked(&[&wrong_check()], &CheckArguments { max_states: 1, seed: Some(7), ..arguments() }, false);
+    let (worst, text) = checked(
+        &[&wrong_check()],
+        &CheckArguments { max_states: Some(1), seed: Some(7), ..arguments() },
+        false,
+    );
     assert_eq!(worst.exit_code(), 1, "{text}");
     assert!(text.contains("VIOLATED (again with --simulate 1 --seed "), "{text}");
     let (worst, text) = checked(&[&right_check(), &wrong_check()], &arguments(), true);
@@ -212,7 +215,7 @@ fn a_world_with_another_number_of_states_fails() {
 
 #[test]
 fn a_world_that_is_too_large_is_undecided() {
-    let limited = CheckArguments { max_states: 10, seed: Some(1), ..arguments() };
+    let limited = CheckArguments { max_states: Some(10), seed: Some(1), ..arguments() };
     let (worst, text) = checked(&[&commits()], &limited, false);
     assert_eq!(worst.exit_code(), 3, "{text}");
     assert!(text.contains("NOT DECIDED (the state limit was reached); random runs found nothing"), "{text}");
