@@ -18,7 +18,7 @@ pub(crate) struct Answered {
     pub(crate) body: Bytes,
     /// What the `Retry-After` header says.
     pub(crate) retry_after_seconds: Option<u32>,
-    /// Whether a server has answered, whatever it said: nothing of the request is on its way any more.
+    /// Whether a server has answered each attempt, whatever it said: nothing of the request is on its way any more.
     pub(crate) has_arrived: bool,
     warnings: Vec<String>,
 }

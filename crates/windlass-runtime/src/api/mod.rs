@@ -123,14 +123,18 @@ impl Api {
     ) -> Answered {
         let written = write(request);
         let mut tries = 1;
+        let mut earlier_arrived = true;
         loop {
             if let Some(status) = refusal() {
                 return Answered::of_failure(status);
             }
-            let answered = match self.send_in_time(request, &written, form).await {
+            let mut answered = match self.send_in_time(request, &written, form).await {
                 Ok(answered) => answered,
                 Err(status) => return Answered::of_failure(status),
             };
+            // A gateway that was asked first may pass the request on after the answer to a later attempt.
+            earlier_arrived &= answered.has_arrived;
+            answered.has_arrived = earlier_arrived;
             match answered.retry_after() {
                 Some(wait) if tries < TRIES_MAX && wait <= RETRY_AFTER_MAX => tokio::time::sleep(wait).await,
                 _ => return answered,
@@ -210,11 +214,16 @@ mod tests {
 
     /// A server that is busy for this number of requests, and the count of its requests.
     fn busy(times: u32, retry_after: &'static str) -> (Api, Arc<AtomicU32>) {
+        refuses(429, times, retry_after)
+    }
+
+    /// The same with another code.
+    fn refuses(code: u16, times: u32, retry_after: &'static str) -> (Api, Arc<AtomicU32>) {
         let asked = Arc::new(AtomicU32::new(0));
         let counter = Arc::clone(&asked);
         let service = tower::service_fn(move |_: http::Request<Body>| {
             let busy = counter.fetch_add(1, Ordering::Relaxed) < times;
-            let response = http::Response::builder().status(if busy { 429 } else { 200 });
+            let response = http::Response::builder().status(if busy { code } else { 200 });
             let response = if busy { response.header("Retry-After", retry_after) } else { response };
             let body = json!({"kind": "ConfigMap", "metadata": {"name": "a"}}).to_string();
             async move { response.body(Body::from(body.into_bytes())) }
@@ -256,6 +265,16 @@ mod tests {
         let answered = api.answered_while(&get(), Form::Whole, &only_once).await;
         assert_eq!(read(&get(), &answered).code, 503);
         assert_eq!(asked.load(Ordering::Relaxed), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_attempt_that_a_gateway_refused_may_arrive_after_a_later_one() {
+        for (code, has_arrived) in [(429, true), (503, false)] {
+            let (api, asked) = refuses(code, 1, "3");
+            let answered = api.answered(&get()).await;
+            assert_eq!((answered.code, asked.load(Ordering::Relaxed)), (200, 2));
+            assert_eq!(answered.has_arrived, has_arrived, "{code}");
+        }
     }
 
     #[tokio::test(start_paused = true)]
