@@ -15,10 +15,16 @@ use super::{Instance, Own, Reading, Stage};
 impl Instance {
     /// The next request, if there is anything to ask now.
     pub(super) fn wanted(&mut self, now: Millis) -> Option<Request> {
-        if self.reading == Reading::Done && (now >= self.read_at) {
+        if matches!(self.reading, Reading::Done | Reading::Failed) && now >= self.read_at {
             self.reading = Reading::Ring;
         }
-        self.renewal(now).or_else(|| self.read()).or_else(|| self.registration()).or_else(|| self.change(now))
+        if let Some(renewal) = self.renewal(now) {
+            return Some(renewal);
+        }
+        if self.reading == Reading::Failed {
+            return None;
+        }
+        self.read().or_else(|| self.registration()).or_else(|| self.change(now))
     }
 
     fn renewal(&self, now: Millis) -> Option<Request> {
@@ -34,7 +40,7 @@ impl Instance {
                     self.ring().map(|ring| ring.watched_by(&self.id, self.monitors)).unwrap_or_default();
                 Some(Request::ReadLeases([vec![self.id.clone()], watched].concat()))
             }
-            Reading::Done => None,
+            Reading::Done | Reading::Failed => None,
         }
     }
 

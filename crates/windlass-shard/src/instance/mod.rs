@@ -92,6 +92,8 @@ pub(crate) enum Reading {
     Ring,
     Leases,
     Done,
+    /// A request got no answer: nothing is read or decided before it is time to read again.
+    Failed,
 }
 
 /// What to do now.
@@ -299,23 +301,24 @@ impl Instance {
                 self.reading = Reading::Leases;
             }
             (_, Answer::Conflict) => self.reading = Reading::Ring,
-            (request, _) => self.got_no_answer(&request, now),
+            (request, _) => self.got_no_answer(&request, sent, now),
         }
     }
 
     /// An answer that leaves everything open, or that is none to this request.
-    fn got_no_answer(&mut self, request: &Request, now: Millis) {
-        let later = now.plus(self.timing.retry_ms);
-        match request {
-            // The same renewal can be sent again: if it was written after all, the next one is refused.
-            Request::SwapLease { id, .. } if *id == self.id && self.incarnation.is_some() => {
-                self.renew_at = later
+    fn got_no_answer(&mut self, request: &Request, sent: Millis, now: Millis) {
+        if let Request::SwapLease { id, .. } = request
+            && *id == self.id
+        {
+            if self.incarnation.is_some() {
+                // The same renewal can be sent again: if it was written after all, the next one is refused.
+                self.renew_at = now.plus(self.timing.retry_ms);
+                return;
             }
-            Request::SwapLease { id, .. } if *id == self.id => {
-                (self.own, self.reading, self.read_at) = (Own::Unknown, Reading::Done, later);
-            }
-            _ => (self.reading, self.read_at) = (Reading::Done, later),
+            self.own = Own::Unknown;
         }
+        // A registry that refuses at once must not be asked again at once.
+        (self.reading, self.read_at) = (Reading::Failed, sent.plus(self.timing.retry_ms).max(now));
     }
 
     fn wrote_own_lease(&mut self, version: Version, lease: Lease, sent: Millis) {

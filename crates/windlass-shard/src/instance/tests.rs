@@ -84,6 +84,22 @@ fn late_renewal_of_its_own_is_no_loss() {
 }
 
 #[test]
+fn registry_that_refuses_at_once_is_not_asked_without_pause() {
+    let (mut a, mut b, mut registry) = (instance("a", 1, 0), instance("b", 1, 0), MemoryRegistry::default());
+    work(&mut a, &mut registry, 0);
+    work(&mut b, &mut registry, 0);
+    let mut requests = 0;
+    // For long enough that the lease of the other one seems to have expired.
+    for now in (10..20_000).step_by(10) {
+        while let Next::Ask(_) = a.next(Millis(now)) {
+            requests += 1;
+            a.answered(Answer::Unknown, Millis(now));
+        }
+    }
+    assert!((20..=40).contains(&requests), "a renewal and a read each second, not {requests} requests");
+}
+
+#[test]
 fn expired_instance_is_killed_first_and_begins_a_new_incarnation() {
     let (mut a, mut b, mut registry) = (instance("a", 1, 0), instance("b", 1, 0), MemoryRegistry::default());
     work(&mut a, &mut registry, 0);

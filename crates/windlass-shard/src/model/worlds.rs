@@ -41,7 +41,7 @@ fn two_instances() -> Vec<NamedWorld> {
         ),
         named(
             "2x1-network",
-            43_582,
+            35_089,
             "the same with a request that arrives late and a lost reply",
             one_slot(Faults { timeouts: 1, lost_replies: 1, ..NONE }),
         ),
@@ -132,13 +132,13 @@ fn large() -> Vec<NamedWorld> {
     vec![
         large(
             "2x1-pause-crash-late",
-            5_935_823,
+            6_055_751,
             "two instances start and share a slot; a pause, a crash and a request that arrives late",
             World::new(2, 1).faults(Faults { timeouts: 1, ..both }),
         ),
         large(
             "2x1-pause-crash-lost",
-            2_945_876,
+            2_412_937,
             "the same with a lost reply instead",
             World::new(2, 1).faults(Faults { lost_replies: 1, ..both }),
         ),
