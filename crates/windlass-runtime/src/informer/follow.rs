@@ -42,7 +42,8 @@ pub(crate) async fn follow(api: &Api, informer: &Informer) {
     let mut backoff = JitteredBackoff::new(BACKOFF);
     loop {
         let _panic = AssertUnwindSafe(follow_on(api, informer)).catch_unwind().await;
-        wait(informer, &mut backoff, "the watch panicked; please report this").await;
+        let begun = informer.refresh.begin();
+        wait(informer, begun, &mut backoff, "the watch panicked; please report this").await;
     }
 }
 
@@ -50,6 +51,7 @@ async fn follow_on(api: &Api, informer: &Informer) {
     let mut backoff = JitteredBackoff::new(BACKOFF);
     let mut listed = false;
     loop {
+        let begun = informer.refresh.begin();
         let outcome =
             if listed { watch_once(api, informer, &mut backoff).await } else { list(api, informer).await };
         match outcome {
@@ -59,17 +61,29 @@ async fn follow_on(api: &Api, informer: &Informer) {
                 tracing::info!(watch = %informer.selection, "watch expired, listing again");
                 listed = false;
             }
-            Err(Broken::Expired) => wait(informer, &mut backoff, "the list expired while it was read").await,
-            Err(Broken::Failed(status)) => wait(informer, &mut backoff, &advice(informer, &status)).await,
+            Err(Broken::Expired) => {
+                wait(informer, begun, &mut backoff, "the list expired while it was read").await;
+            }
+            Err(Broken::Failed(status)) => {
+                wait(informer, begun, &mut backoff, &advice(informer, &status)).await;
+            }
         }
     }
 }
 
-async fn wait(informer: &Informer, backoff: &mut JitteredBackoff, error: &str) {
+async fn wait(informer: &Informer, begun: u64, backoff: &mut JitteredBackoff, error: &str) {
     let wait = backoff.wait();
     tracing::warn!(watch = %informer.selection, again_after = ?wait, "{error}");
     informer.state.set_error(Some(error.to_owned()));
-    tokio::time::sleep(wait).await;
+    pause(informer, begun, wait).await;
+}
+
+/// Waits after an attempt, unless somebody has asked for a list since it began: who does has just reached the server.
+async fn pause(informer: &Informer, begun: u64, wait: Duration) {
+    tokio::select! {
+        () = tokio::time::sleep(wait) => {}
+        () = informer.refresh.asked_since(begun) => {}
+    }
 }
 
 /// What went wrong, and what to do about it.
@@ -141,8 +155,13 @@ async fn watch_once(api: &Api, informer: &Informer, backoff: &mut JitteredBackof
     };
     let request = informer.selection.request();
     let form = if informer.selection.metadata_only { Form::Metadata } else { Form::Whole };
-    let begun = timeout(LIST_TIMEOUT, api.watch(&request, &options, form)).await.map_err(|_| silent())?;
-    let mut lines = begun.map_err(broken)?;
+    let begun = informer.refresh.begin();
+    let opened = tokio::select! {
+        biased;
+        () = informer.refresh.wanted() => return Err(Broken::Refresh),
+        opened = timeout(LIST_TIMEOUT, api.watch(&request, &options, form)) => opened.map_err(|_| silent())?,
+    };
+    let mut lines = opened.map_err(broken)?;
     let reader = Reader::of(informer);
     informer.state.set_error(None);
     let started = Instant::now();
@@ -158,7 +177,7 @@ async fn watch_once(api: &Api, informer: &Informer, backoff: &mut JitteredBackof
     }
     if started.elapsed() < LONG_ENOUGH {
         // A server that ends every watch at once must not be asked without pause.
-        tokio::time::sleep(backoff.wait()).await;
+        pause(informer, begun, backoff.wait()).await;
     }
     Ok(())
 }

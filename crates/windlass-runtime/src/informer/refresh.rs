@@ -37,6 +37,12 @@ impl Refresh {
         self.done.send_modify(|done| *done = (*done).max(begun));
     }
 
+    /// Waits until a list is asked for after another one began with this number.
+    pub(super) async fn asked_since(&self, begun: u64) {
+        // The sender lives as long as this, so the wait cannot fail.
+        let _ = self.asked.subscribe().wait_for(|asked| *asked > begun).await;
+    }
+
     /// Waits until a list is asked for that has not begun.
     pub(super) async fn wanted(&self) {
         let mut asked = self.asked.subscribe();
@@ -59,6 +65,8 @@ mod tests {
         refresh.finish(begun);
         assert!(refreshed.as_mut().now_or_never().is_none(), "it may have missed what was written meanwhile");
         refresh.wanted().await;
+        refresh.asked_since(begun).await;
+        assert!(refresh.asked_since(refresh.begin()).now_or_never().is_none());
         refresh.finish(refresh.begin());
         refreshed.await;
         assert!(refresh.wanted().now_or_never().is_none());

@@ -151,6 +151,45 @@ async fn a_server_that_says_nothing_is_asked_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_list_that_somebody_asks_for_does_not_wait_for_the_backoff() {
+    let refused = json!({"kind": "Status", "status": "Failure", "message": "no", "reason": "InternalError", "code": 500});
+    let failing = || (watch_from(5), 500, vec![refused.clone()]);
+    let script = vec![
+        (LIST, 200, vec![list(5, "", json!([object("a", 1)]))]),
+        failing(),
+        failing(),
+        failing(),
+        failing(),
+        failing(),
+        (LIST, 500, vec![refused.clone()]),
+        (LIST, 200, vec![list(9, "", json!([object("a", 1), object("b", 8)]))]),
+    ];
+    let (api, asked) = scripted(&script);
+    let kind = kind();
+    let informers = Informers::new(api.clone());
+    let informer =
+        informers.open(&kind, Selection::whole(&kind, None), std::iter::empty()).expect("no selector");
+    let requests = || asked.lock().expect("lock is not poisoned").len();
+    let asking = async {
+        // The fifth attempt to watch comes 7.5 seconds after the list at the latest; the next one would be 4 later.
+        tokio::time::sleep(Duration::from_millis(7_600)).await;
+        assert_eq!(requests(), 6);
+        let refreshed = tokio::time::timeout(Duration::from_millis(1), informer.refreshed()).await;
+        assert!(refreshed.is_err(), "the list failed");
+        assert_eq!(requests(), 7, "who asks does not wait; who fails does");
+        let start = tokio::time::Instant::now();
+        informer.refreshed().await;
+        // The next watch may have begun as well.
+        assert!(requests() >= 8 && start.elapsed() == Duration::ZERO, "{} {:?}", requests(), start.elapsed());
+    };
+    tokio::select! {
+        () = follow(&api, &informer) => {}
+        () = asking => {}
+    }
+    assert_eq!(informer.cache.len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_cannot_be_read_is_tried_again() {
     let refused = json!({"kind": "Status", "status": "Failure", "message": "no", "reason": "InternalError", "code": 500});
     let (observed, state) = followed(vec![
