@@ -11,9 +11,11 @@ use crate::process::{cargo, run as execute};
 
 /// Builds the programs of a run, finds kube-apiserver and etcd if they take part, and hands on the arguments.
 pub(crate) fn run(root: &Path, plan: &ChaosPlan) -> Result<()> {
-    execute(cargo(root).args(["build", "--quiet", "--package", "chaos", "--bins"]))?;
+    execute(cargo(root).args(["build", "--quiet", "--release", "--package", "chaos", "--bins"]))?;
     let mut command = cargo(root);
-    command.args(["run", "--quiet", "--package", "chaos", "--bin", "chaos", "--"]).args(arguments(plan));
+    command
+        .args(["run", "--quiet", "--release", "--package", "chaos", "--bin", "chaos", "--"])
+        .args(arguments(plan));
     if needs_envtest(plan) {
         command.env(envtest::VARIABLE, envtest::provide(root)?);
     }
