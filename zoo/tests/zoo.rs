@@ -10,7 +10,7 @@ use windlass_check::{Check, Fairness, Faults, Reductions, Report, Trace, Violati
 use windlass_zoo::Specimen;
 
 /// No check of the zoo may take more states than this: it is to be run often.
-const MOST_STATES: usize = 10_000;
+const MAX_STATES: usize = 10_000;
 
 /// Where versions grow for ever and are not numbered anew, no end is ever reached.
 const ENDLESS_WITHOUT_REDUCTIONS: [&str; 2] = ["two_parents_one_child", "two_controllers_one_field"];
@@ -93,7 +93,7 @@ fn violation_text(report: &Report) -> Option<String> {
 }
 
 fn small(check: Check) -> Check {
-    check.max_states(MOST_STATES)
+    check.max_states(MAX_STATES)
 }
 
 /// Where the trace has a fault, nothing is violated without faults.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::measured::Figures;
 
 /// What a pod costs may grow by so much from the fewest networks to the most: start-up weighs more with few.
-const MOST_GROWTH: f64 = 1.25;
+const MAX_GROWTH: f64 = 1.25;
 
 pub(crate) struct Results {
     pods: usize,
@@ -68,10 +68,10 @@ impl Results {
             text.push('\n');
         }
         if let Some(growth) = self.growth() {
-            let verdict = if growth <= MOST_GROWTH { "reached" } else { "NOT REACHED" };
+            let verdict = if growth <= MAX_GROWTH { "reached" } else { "NOT REACHED" };
             let _ = writeln!(
                 text,
-                "CPU of a pod with the most networks, of that with the fewest: {growth:.2}, bar {MOST_GROWTH}: {verdict}"
+                "CPU of a pod with the most networks, of that with the fewest: {growth:.2}, bar {MAX_GROWTH}: {verdict}"
             );
         }
         text
@@ -89,6 +89,6 @@ impl Results {
                 json!({"networks": networks, "pods": networks * self.pods, "figures": figures})
             })
             .collect();
-        format!("{:#}\n", json!({"sizes": rows, "growth": self.growth(), "most_growth": MOST_GROWTH}))
+        format!("{:#}\n", json!({"sizes": rows, "growth": self.growth(), "most_growth": MAX_GROWTH}))
     }
 }

@@ -9,9 +9,9 @@ use crate::controllers::Contestant;
 use crate::rounds::Figures;
 
 /// Two outputs and a status.
-const MOST_WRITES: f64 = 3.1;
+const MAX_WRITES: f64 = 3.1;
 const LEAST_OF_BARE_RATE: f64 = 0.9;
-const MOST_OF_PEER_CPU: f64 = 0.5;
+const MAX_OF_PEER_CPU: f64 = 0.5;
 
 /// Everything that was measured.
 #[derive(Default)]
@@ -190,7 +190,7 @@ impl Results {
             peers.map(|peer| self.figure(parents, peer, column)).into_iter().fold(f64::INFINITY, f64::min)
         };
         let mut bars = vec![
-            Bar::at_most("writes per parent", ours(writes), MOST_WRITES),
+            Bar::at_most("writes per parent", ours(writes), MAX_WRITES),
             Bar::at_least(
                 "share of the bare client's rate",
                 self.share_of_bare_rate(parents),
@@ -199,9 +199,9 @@ impl Results {
             Bar::at_most(
                 "CPU, of kube-rs as documented",
                 ours(cpu) / self.figure(parents, Contestant::KubeRs, cpu),
-                MOST_OF_PEER_CPU,
+                MAX_OF_PEER_CPU,
             ),
-            Bar::at_most("CPU, of the better peer", ours(cpu) / theirs(cpu), MOST_OF_PEER_CPU),
+            Bar::at_most("CPU, of the better peer", ours(cpu) / theirs(cpu), MAX_OF_PEER_CPU),
             Bar::at_most("memory, of the better peer", ours(memory) / theirs(memory), 1.0),
             Bar::at_most("writes on a touch", ours(touch), 0.0),
             Bar::at_most("writes on a restart", ours(restart), 0.0),

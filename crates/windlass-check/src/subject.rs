@@ -155,14 +155,14 @@ impl Subject {
     }
 
     fn evaluate_step(&self, step: &SeenStep) -> Option<usize> {
-        let sight = step.sight(&self.world.parts());
-        let between = sight.between();
+        let step_view = step.step_view(&self.world.parts());
+        let between = step_view.between();
         let happens =
             |rule: &StepRule| self.guarded(&rule.name, || (rule.predicate)(&between)).unwrap_or(true);
         let broken = self.rules.steps.iter().position(happens);
         if self.world.transitions.tries_other_numbers() {
-            let sight = sight.with_other_numbers();
-            let between = sight.between();
+            let step_view = step_view.with_other_numbers();
+            let between = step_view.between();
             let other = self.rules.steps.iter().position(|rule| (rule.predicate)(&between));
             if other != broken
                 && let Some(rule) = other.or(broken)

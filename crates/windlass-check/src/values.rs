@@ -8,7 +8,7 @@ use serde_json::Value;
 const NOISE: [&str; 5] =
     ["resourceVersion", "managedFields", "lastTransitionTime", "generation", "observedGeneration"];
 /// More changes than this are shown by their fields alone.
-const MOST_VALUES: usize = 6;
+const MAX_VALUES: usize = 6;
 /// Longer values are cut.
 const VALUE_LENGTH: usize = 40;
 
@@ -16,7 +16,7 @@ const VALUE_LENGTH: usize = 40;
 pub(crate) fn changed_values(before: &Value, after: &Value) -> String {
     let mut changes = Vec::new();
     compare("", Some(before), Some(after), &mut changes);
-    if changes.len() <= MOST_VALUES {
+    if changes.len() <= MAX_VALUES {
         let shown: Vec<String> = changes.iter().map(Change::to_string).collect();
         return shown.join(", ");
     }

@@ -21,8 +21,8 @@ const MANAGER: &str = "kube-controller-manager";
 /// Everything that the collector would do now, in key order.
 pub fn next_requests<S: Store + ?Sized>(store: &S, types: &Types) -> Vec<Request> {
     let graph = Graph::of(store, types);
-    let look = Look { store, types, dependents: |uid: &str| graph.dependents_of(uid) };
-    graph.nodes.iter().flat_map(|node| look.requests_for(node)).collect()
+    let view = View { store, types, dependents: |uid: &str| graph.dependents_of(uid) };
+    graph.nodes.iter().flat_map(|node| view.requests_for(node)).collect()
 }
 
 /// What the collector would do now about these objects, in their order.
@@ -35,8 +35,8 @@ pub fn requests_about<S: Store + ?Sized>(
 ) -> Vec<Request> {
     let node = |key: Key| Node::of(store.get(&key)?, key, types).map(Arc::new);
     let dependents = |uid: &str| store.dependents(uid).into_iter().filter_map(node).collect();
-    let look = Look { store, types, dependents };
-    keys.into_iter().filter_map(node).flat_map(|node| look.requests_for(&node)).collect()
+    let view = View { store, types, dependents };
+    keys.into_iter().filter_map(node).flat_map(|node| view.requests_for(&node)).collect()
 }
 
 /// The objects that the collector may see in another light after some changes, which the store shows: those that
@@ -70,7 +70,7 @@ struct Graph {
 }
 
 /// What the collector sees.
-struct Look<'a, S: ?Sized, Find> {
+struct View<'a, S: ?Sized, Find> {
     store: &'a S,
     types: &'a Types,
     /// Finds the watched objects that refer to a uid.
@@ -112,7 +112,7 @@ impl Graph {
     }
 }
 
-impl<S: Store + ?Sized, Find: Fn(&str) -> Vec<Arc<Node>>> Look<'_, S, Find> {
+impl<S: Store + ?Sized, Find: Fn(&str) -> Vec<Arc<Node>>> View<'_, S, Find> {
     fn dependents_of(&self, owner: &Node) -> Vec<Arc<Node>> {
         (self.dependents)(object::uid(&owner.object))
     }

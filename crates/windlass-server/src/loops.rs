@@ -32,8 +32,8 @@ pub(crate) struct Loops {
     pub(crate) workloads: bool,
 }
 
-/// What there is to look at.
-enum Look<'a> {
+/// What there is to scope at.
+enum Scope<'a> {
     Everything,
     Changes(&'a [Change]),
 }
@@ -64,7 +64,7 @@ impl Loops {
     async fn everything(&self) -> Result<Feed, NotStored> {
         let snapshot = self.api.storage.snapshot();
         let feed = self.api.storage.feed_of_all(snapshot.version()).map_err(|_| NotStored)?;
-        self.perform(self.next_requests(&snapshot, &Look::Everything)).await?;
+        self.perform(self.next_requests(&snapshot, &Scope::Everything)).await?;
         Ok(feed)
     }
 
@@ -79,8 +79,8 @@ impl Loops {
             let snapshot = self.api.storage.snapshot();
             // What a policy has refused is tried again when policies change.
             let redefined = changes.iter().any(|change| shapes_types(&change.key));
-            let look = if redefined { Look::Everything } else { Look::Changes(&changes) };
-            if self.perform(self.next_requests(&snapshot, &look)).await.is_err() {
+            let scope = if redefined { Scope::Everything } else { Scope::Changes(&changes) };
+            if self.perform(self.next_requests(&snapshot, &scope)).await.is_err() {
                 return;
             }
         }
@@ -100,33 +100,33 @@ impl Loops {
             }
     }
 
-    fn next_requests(&self, snapshot: &Snapshot, look: &Look<'_>) -> Vec<Request> {
+    fn next_requests(&self, snapshot: &Snapshot, scope: &Scope<'_>) -> Vec<Request> {
         let types = snapshot.types();
         let mut requests = Vec::new();
-        if look.concerns(|key| {
+        if scope.concerns(|key| {
             is_definition(key) || types.any_version(&key.group, &key.plural).is_none_or(is_custom)
         }) {
             requests.extend(definitions::next_requests(snapshot, types, clock::now()));
         }
-        if look.concerns(|key| &*key.plural == "clusterroles") {
+        if scope.concerns(|key| &*key.plural == "clusterroles") {
             requests.extend(authorization::next_requests(snapshot));
         }
         let authority = self.authority.as_deref();
-        if look.concerns(|key| matches!(&*key.plural, "secrets" | "serviceaccounts")) {
+        if scope.concerns(|key| matches!(&*key.plural, "secrets" | "serviceaccounts")) {
             let secrets = authentication::missing_tokens(snapshot);
             requests.extend(secrets.iter().map(|secret| self.api.access.auth.fill(secret, authority)));
         }
         let accounts = |key: &Key| matches!(&*key.plural, "namespaces" | "serviceaccounts" | "configmaps");
-        if self.service_accounts && look.concerns(accounts) {
+        if self.service_accounts && scope.concerns(accounts) {
             requests.extend(authentication::next_requests(snapshot, authority));
         }
-        match look {
-            Look::Everything => {
+        match scope {
+            Scope::Everything => {
                 requests.extend(namespaces::next_requests(snapshot, types, clock::now()));
                 requests.extend(gc::next_requests(snapshot, types));
                 requests.extend(protection::next_requests(snapshot));
             }
-            Look::Changes(changes) => {
+            Scope::Changes(changes) => {
                 requests.extend(namespaces::requests_after(snapshot, types, changes, clock::now()));
                 let concerned = gc::concerned(snapshot, types, changes);
                 requests.extend(gc::requests_about(snapshot, types, concerned));
@@ -134,9 +134,9 @@ impl Loops {
             }
         }
         if self.workloads {
-            let steps = match look {
-                Look::Everything => workloads::next_requests(snapshot, clock::now()),
-                Look::Changes(changes) => workloads::requests_after(snapshot, clock::now(), changes),
+            let steps = match scope {
+                Scope::Everything => workloads::next_requests(snapshot, clock::now()),
+                Scope::Changes(changes) => workloads::requests_after(snapshot, clock::now(), changes),
             };
             requests.extend(steps.into_iter().map(|step| step.request));
         }
@@ -167,12 +167,12 @@ fn log_refusal(request: &Request, refusal: Option<&Status>) {
     tracing::warn!(verb, resource, reason = %status.message, "request of built-in controller refused");
 }
 
-impl Look<'_> {
+impl Scope<'_> {
     /// Whether any object of this kind is to be looked at.
     fn concerns(&self, is_kind: impl Fn(&Key) -> bool) -> bool {
         match self {
-            Look::Everything => true,
-            Look::Changes(changes) => changes.iter().any(|change| is_kind(&change.key)),
+            Scope::Everything => true,
+            Scope::Changes(changes) => changes.iter().any(|change| is_kind(&change.key)),
         }
     }
 }

@@ -6,10 +6,10 @@
 use crate::slot::Slot;
 
 /// With weights, the load of a member may exceed the mean by this before slots move for the sake of balance alone.
-pub(crate) const MOST_ABOVE: f64 = 0.016;
+pub(crate) const MAX_ABOVE: f64 = 0.016;
 /// A member with less than the mean by this gets slots: one that just joined, above all. At 100 members, one slot of
 /// 4096 is 2.4 % of a member's load, so that anything finer would move slots to and fro.
-pub(crate) const MOST_BELOW: f64 = 0.025;
+pub(crate) const MAX_BELOW: f64 = 0.025;
 
 /// A slot that changes hands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -124,8 +124,8 @@ impl<'a> Loads<'a> {
     fn balance(&mut self) {
         loop {
             let (most, least) = (self.heaviest(), self.lightest());
-            let above = self.loads[most] as f64 > self.mean * (1.0 + MOST_ABOVE);
-            let below = (self.loads[least] as f64) < self.mean * (1.0 - MOST_BELOW);
+            let above = self.loads[most] as f64 > self.mean * (1.0 + MAX_ABOVE);
+            let below = (self.loads[least] as f64) < self.mean * (1.0 - MAX_BELOW);
             let Some(slot) = self.best_move(most, least).filter(|_| above || below) else { return };
             self.give(slot, least);
         }

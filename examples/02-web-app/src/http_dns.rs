@@ -17,7 +17,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Timeout of a whole call. A reconcile has one minute by default, and must be able to report what was slow.
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 /// An answer is a record or none.
-const MOST_BYTES: usize = 64 * 1024;
+const MAX_BYTES: usize = 64 * 1024;
 
 /// Calls a DNS over HTTP: `PUT {url}/owners/{uid}` with a [`RecordRequest`], answered with a [`RecordAnswer`].
 pub struct HttpDns {
@@ -51,7 +51,7 @@ impl HttpDns {
             .map_err(refused)?;
         let response = self.client.request(request).await.map_err(unavailable)?;
         let status = response.status();
-        let body = Limited::new(response.into_body(), MOST_BYTES).collect().await.map_err(unavailable)?;
+        let body = Limited::new(response.into_body(), MAX_BYTES).collect().await.map_err(unavailable)?;
         let body = body.to_bytes();
         match status {
             StatusCode::OK => serde_json::from_slice(&body).map_err(refused),

@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 
 use crate::dns::{RecordRequest, Zone};
 
-const MOST_BYTES: usize = 64 * 1024;
+const MAX_BYTES: usize = 64 * 1024;
 
 /// All records, shared between those who answer and those who look.
 pub type SharedZone = Arc<Mutex<Zone>>;
@@ -52,7 +52,7 @@ async fn answer(zone: SharedZone, request: Request<Incoming>) -> Result<Response
 
 async fn put(zone: &SharedZone, request: Request<Incoming>) -> (StatusCode, String) {
     let owner = request.uri().path().trim_start_matches("/owners/").to_owned();
-    let Ok(body) = Limited::new(request.into_body(), MOST_BYTES).collect().await else {
+    let Ok(body) = Limited::new(request.into_body(), MAX_BYTES).collect().await else {
         return (StatusCode::BAD_REQUEST, "the body cannot be read".to_owned());
     };
     match serde_json::from_slice::<RecordRequest>(&body.to_bytes()) {

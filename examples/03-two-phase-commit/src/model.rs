@@ -6,10 +6,10 @@ use windlass_check::TraceStep;
 use windlass_check::engine::{Model, Next, Property};
 
 use crate::permutations::permutations;
-use crate::state::{Decision, MOST_MANAGERS, Phase, State};
+use crate::state::{Decision, MAX_MANAGERS, Phase, State};
 
 /// Above this, there are more orders of managers than a reduction by symmetry is worth.
-const MOST_PERMUTED: usize = 5;
+const MAX_PERMUTED: usize = 5;
 
 /// A transaction of some managers.
 #[derive(Clone, Debug)]
@@ -44,11 +44,8 @@ impl TwoPhaseCommit {
     /// # Panics
     /// If there are more than fit in a state.
     pub fn new(managers: usize) -> Self {
-        assert!(
-            managers <= MOST_MANAGERS,
-            "a state has room for {MOST_MANAGERS} managers, not for {managers}"
-        );
-        let permuted = if managers <= MOST_PERMUTED { managers } else { 0 };
+        assert!(managers <= MAX_MANAGERS, "a state has room for {MAX_MANAGERS} managers, not for {managers}");
+        let permuted = if managers <= MAX_PERMUTED { managers } else { 0 };
         TwoPhaseCommit { managers, orders: Arc::new(permutations(permuted)) }
     }
 

@@ -1,7 +1,7 @@
 //! The state of a transaction, as bits: four for each manager, and two for the coordinator.
 
 /// How many managers fit beside the coordinator.
-pub(crate) const MOST_MANAGERS: usize = 15;
+pub(crate) const MAX_MANAGERS: usize = 15;
 
 /// The bits of one manager.
 const WIDTH: usize = 4;
@@ -12,7 +12,7 @@ const SAID: u64 = 0b0100;
 /// Whether the coordinator has heard that.
 const HEARD: u64 = 0b1000;
 /// Where the coordinator's decision stands.
-const DECISION: usize = WIDTH * MOST_MANAGERS;
+const DECISION: usize = WIDTH * MAX_MANAGERS;
 
 /// What a manager does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The clients: each puts its value, then gets one. What they saw must be linearizable.
 
 use crate::message::{Envelope, Message};
-use crate::{MOST_CLIENTS, SERVERS};
+use crate::{MAX_CLIENTS, SERVERS};
 
 /// How far a client has got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -11,12 +11,12 @@ pub enum Client {
     /// It waits for its get to end.
     Getting {
         /// How many operations each of the others had ended before the get began.
-        after: [u8; MOST_CLIENTS],
+        after: [u8; MAX_CLIENTS],
     },
     /// Both have ended.
     Done {
         /// How many operations each of the others had ended before the get began.
-        after: [u8; MOST_CLIENTS],
+        after: [u8; MAX_CLIENTS],
         /// The client whose value it got.
         got: u8,
     },
@@ -60,8 +60,8 @@ impl Clients {
         Some((next, sent))
     }
 
-    fn ended_by_others(&self, index: usize) -> [u8; MOST_CLIENTS] {
-        let mut ended = [0; MOST_CLIENTS];
+    fn ended_by_others(&self, index: usize) -> [u8; MAX_CLIENTS] {
+        let mut ended = [0; MAX_CLIENTS];
         for (other, client) in self.0.iter().enumerate().filter(|(other, _)| *other != index) {
             ended[other] = client.ended();
         }
@@ -71,12 +71,12 @@ impl Clients {
     /// Whether all that the clients saw could have come from one register, with each operation taking effect at one point
     /// in time between its begin and its end.
     pub fn are_linearizable(&self) -> bool {
-        self.can_go_on([0; MOST_CLIENTS], None)
+        self.can_go_on([0; MAX_CLIENTS], None)
     }
 
     /// Whether the remaining operations can be ordered. `placed` counts the operations of each client that are ordered
     /// already, and `register` is the client whose value they left in the register.
-    fn can_go_on(&self, placed: [u8; MOST_CLIENTS], register: Option<u8>) -> bool {
+    fn can_go_on(&self, placed: [u8; MAX_CLIENTS], register: Option<u8>) -> bool {
         let mut clients = self.0.iter().enumerate();
         if clients.all(|(index, client)| placed[index] >= client.ended()) {
             return true;
@@ -91,7 +91,7 @@ impl Clients {
 
     /// What the register holds after a client's next operation; `None` if it cannot be next. A put that has not ended may
     /// have taken effect all the same; a get that has not ended has none.
-    fn effect_of_next(&self, index: usize, placed: [u8; MOST_CLIENTS], register: Option<u8>) -> Option<u8> {
+    fn effect_of_next(&self, index: usize, placed: [u8; MAX_CLIENTS], register: Option<u8>) -> Option<u8> {
         match (placed[index], self.0[index]) {
             (0, _) => Some((SERVERS + index) as u8),
             (1, Client::Done { after, got }) => {
@@ -114,7 +114,7 @@ mod tests {
     const A: u8 = 3;
     const B: u8 = 4;
 
-    fn done(after: [u8; MOST_CLIENTS], got: u8) -> Client {
+    fn done(after: [u8; MAX_CLIENTS], got: u8) -> Client {
         Client::Done { after, got }
     }
 

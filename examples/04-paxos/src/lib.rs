@@ -22,6 +22,6 @@ pub use server::Server;
 /// How many servers there are. They are the actors 0, 1 and 2; the clients follow.
 pub const SERVERS: usize = 3;
 /// How many clients there can be.
-pub const MOST_CLIENTS: usize = 3;
+pub const MAX_CLIENTS: usize = 3;
 /// How many servers make a decision.
 const MAJORITY: usize = SERVERS / 2 + 1;

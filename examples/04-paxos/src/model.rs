@@ -7,7 +7,7 @@ use crate::clients::Clients;
 use crate::message::name;
 use crate::parts::{CLIENTS, Host, Parts};
 use crate::server::Server;
-use crate::{MOST_CLIENTS, SERVERS};
+use crate::{MAX_CLIENTS, SERVERS};
 
 /// Three servers and some clients.
 #[derive(Clone)]
@@ -34,7 +34,7 @@ impl Paxos {
     /// # Panics
     /// If there are more than three: histories have no room for them.
     pub fn new(clients: usize) -> Self {
-        assert!(clients <= MOST_CLIENTS, "there is room for {MOST_CLIENTS} clients, not for {clients}");
+        assert!(clients <= MAX_CLIENTS, "there is room for {MAX_CLIENTS} clients, not for {clients}");
         Paxos { clients, parts: Parts::new() }
     }
 }

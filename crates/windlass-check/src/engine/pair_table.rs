@@ -11,7 +11,7 @@ pub(super) const SHARDS: usize = 64;
 pub(super) const OFFSET_BITS: u32 = 26;
 pub(super) const OFFSET_MASK: u32 = (1 << OFFSET_BITS) - 1;
 /// More pairs than this may not fit, as shards are only about equally full.
-pub(super) const MOST_PAIRS: usize = SHARDS * (1 << OFFSET_BITS) / 16 * 15;
+pub(super) const MAX_PAIRS: usize = SHARDS * (1 << OFFSET_BITS) / 16 * 15;
 
 /// The shard of a number, and the offset in it.
 pub(super) fn shard_and_offset(id: u32) -> (usize, usize) {

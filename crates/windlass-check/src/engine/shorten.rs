@@ -8,9 +8,9 @@ use super::model::Model;
 use super::walk::{Stepped, Walk};
 
 /// Maximum number of runs to make one shorter.
-const MOST_RUNS: usize = 2_000;
+const MAX_RUNS: usize = 2_000;
 /// The same if every run takes a search for its ends.
-const MOST_RUNS_TO_ENDS: usize = 200;
+const MAX_RUNS_TO_ENDS: usize = 200;
 
 /// A run by the names of its actions. Where one of them is not possible, it is left out.
 #[derive(Clone)]
@@ -30,7 +30,7 @@ pub(super) fn shorten<M: Model>(
     violation: Violation,
     end_states: usize,
 ) -> Violation {
-    let most_runs = if run.at_ends { MOST_RUNS_TO_ENDS } else { MOST_RUNS };
+    let most_runs = if run.at_ends { MAX_RUNS_TO_ENDS } else { MAX_RUNS };
     let mut shortener = Shortener { model, end_states, names: FxHashMap::default(), run, violation, runs: 0 };
     let mut size = shortener.run.names.len();
     while size > 0 {

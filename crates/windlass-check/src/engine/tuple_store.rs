@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::pair_table::{Groups, MOST_PAIRS, PairTable};
+use super::pair_table::{Groups, MAX_PAIRS, PairTable};
 use super::shard::Arrival;
 
 /// The states, for all threads.
@@ -48,7 +48,7 @@ impl TupleStore {
 
     /// Whether more may not fit.
     pub(super) fn is_full(&self) -> bool {
-        self.roots.len() > MOST_PAIRS || self.inner.len() > MOST_PAIRS
+        self.roots.len() > MAX_PAIRS || self.inner.len() > MAX_PAIRS
     }
 
     /// Bytes that it takes.

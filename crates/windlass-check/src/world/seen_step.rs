@@ -51,7 +51,7 @@ pub(super) struct SeenSteps {
 }
 
 /// What a rule on steps is evaluated on.
-pub(crate) struct Sight {
+pub(crate) struct StepView {
     before: Seen,
     after: Seen,
     actor: ActorId,
@@ -60,7 +60,7 @@ pub(crate) struct Sight {
     request: Option<Arc<Ask>>,
 }
 
-impl Sight {
+impl StepView {
     pub(crate) fn between(&self) -> Between<'_> {
         let (name, process) = (self.name.0.as_str(), self.name.1);
         let actor = match self.actor {
@@ -78,7 +78,7 @@ impl Sight {
 
     /// The same with other versions, generations and uids.
     pub(crate) fn with_other_numbers(&self) -> Self {
-        Sight {
+        StepView {
             before: self.before.with_other_numbers(),
             after: self.after.with_other_numbers(),
             actor: self.actor,
@@ -115,7 +115,7 @@ impl SeenStep {
     }
 
     /// What a rule is evaluated on.
-    pub(crate) fn sight(&self, parts: &Parts) -> Sight {
+    pub(crate) fn step_view(&self, parts: &Parts) -> StepView {
         let name = match self.actor {
             ActorId::Client(_) => (String::new(), 0),
             ActorId::Process(process) => parts.setup.controller_of(process),
@@ -123,7 +123,7 @@ impl SeenStep {
         };
         let request = self.ask.map(|ask| parts.asks.get(ask).clone());
         let [before, after] = [self.before, self.after].map(|visible| Seen::of(parts, visible));
-        Sight { before, after, actor: self.actor, name, request }
+        StepView { before, after, actor: self.actor, name, request }
     }
 
     /// The same step with names and processes permuted.

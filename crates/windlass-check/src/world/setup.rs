@@ -6,7 +6,7 @@ use std::sync::Arc;
 use windlass::{Ask, Controller};
 use windlass_model::Cluster;
 
-use super::state::MOST_PROCESSES;
+use super::state::MAX_PROCESSES;
 use crate::fault::{Budget, Faults};
 use crate::host::client::ClientEvent;
 use crate::host::service::{IsRead, Respond, ServiceStates};
@@ -79,8 +79,8 @@ pub(crate) struct SetupFacts {
 impl SetupFacts {
     pub(super) fn of(setup: &Setup) -> Self {
         assert!(
-            setup.processes.len() <= MOST_PROCESSES,
-            "a world has at most {MOST_PROCESSES} controller processes, not {}",
+            setup.processes.len() <= MAX_PROCESSES,
+            "a world has at most {MAX_PROCESSES} controller processes, not {}",
             setup.processes.len()
         );
         SetupFacts {

@@ -4,7 +4,7 @@ use crate::ids::{ClusterId, EnvironmentId, HostId, NetworkId};
 use crate::index::ProcessIndex;
 
 /// The most controller processes that a world can have.
-pub(crate) const MOST_PROCESSES: usize = 13;
+pub(crate) const MAX_PROCESSES: usize = 13;
 
 /// A state of the world, by the numbers of its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub(crate) struct State {
     pub(crate) network: NetworkId,
     pub(crate) environment: EnvironmentId,
     /// By process. Those beyond the last process are all the same, so that they make no difference.
-    pub(crate) hosts: [HostId; MOST_PROCESSES],
+    pub(crate) hosts: [HostId; MAX_PROCESSES],
 }
 
 /// What properties can see of a state: cluster and environment.

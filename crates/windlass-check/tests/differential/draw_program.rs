@@ -1,7 +1,7 @@
 //! Draws what a machine does.
 
 use crate::generate::VALUES;
-use crate::program::{Call, Fence, MOST, Map, Op, Program, Source, Test};
+use crate::program::{Call, Fence, MAX_VALUE, Map, Op, Program, Source, Test};
 use crate::random::Random;
 
 /// What kind of machine is wanted.
@@ -294,7 +294,7 @@ impl Drawing<'_> {
         ops.push(Op::Call(match self.random.below(4) {
             0 => Call::Read,
             1 => Call::Put(self.source(false)),
-            _ => Call::Add(MOST),
+            _ => Call::Add(MAX_VALUE),
         }));
         match self.random.below(4) {
             0 => ops.push(Op::Report(Source::Answer)),

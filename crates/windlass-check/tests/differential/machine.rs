@@ -15,7 +15,7 @@ use windlass::{
     Select, Service, States, Transition, secs,
 };
 
-use crate::program::{Call, Fence, MOST, Map, Op, PARENTS, Program, Source, Test};
+use crate::program::{Call, Fence, MAX_VALUE, Map, Op, PARENTS, Program, Source, Test};
 
 /// What time it is in a check, in seconds, unless a clock jumps.
 pub(crate) const START: i64 = 1_767_225_600;
@@ -309,7 +309,7 @@ fn value_of(source: Source, cx: &Cx<Thing>, learnt: &Learnt) -> String {
         Source::ParentVersion => parent.resource_version.clone(),
         Source::ParentUid => parent.uid.clone(),
         Source::ReadValue => read_value(),
-        Source::Next => Some(next(&read_value().unwrap_or_default(), MOST)),
+        Source::Next => Some(next(&read_value().unwrap_or_default(), MAX_VALUE)),
         Source::ReadVersion => read.and_then(|read| read.metadata.resource_version.clone()),
         Source::Answer => learnt.answer.clone(),
     };

@@ -3,7 +3,7 @@
 /// The names of the parents.
 pub(crate) const PARENTS: [&str; 2] = ["p", "q"];
 /// The largest value that [`Source::Next`] leads to.
-pub(crate) const MOST: u32 = 2;
+pub(crate) const MAX_VALUE: u32 = 2;
 
 /// A machine.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ pub(crate) enum Source {
     ParentUid,
     /// The value of the ConfigMap that was read last.
     ReadValue,
-    /// One more than that, up to [`MOST`].
+    /// One more than that, up to [`MAX_VALUE`].
     Next,
     /// The resource version of the ConfigMap that was read last.
     ReadVersion,

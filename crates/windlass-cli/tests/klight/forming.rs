@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use windlass_klight::peer::{Peer, Standing};
+use windlass_klight::peer::{Liveness, Peer};
 use windlass_klight::wire::{Client, ClientSettings};
 
 use crate::controller::Controller;
@@ -118,7 +118,7 @@ async fn check_connected(network: &str, peers: &[Peer]) {
             let known: BTreeSet<String> = peer
                 .members()
                 .into_iter()
-                .filter(|member| member.standing.is_none_or(|standing| standing == Standing::Live))
+                .filter(|member| member.liveness.is_none_or(|liveness| liveness == Liveness::Live))
                 .map(|member| member.record.address)
                 .collect();
             known == addresses && client(peer).query().await.expect("it answers") == [network.as_bytes()]

@@ -25,7 +25,7 @@ pub(super) fn check(
 ) -> Vec<FieldError> {
     let mut checker = Checker::default();
     checker.costs.is_unchanged = is_unchanged;
-    let root = Standing { is_root: true, cardinality: Some(1), ..Standing::default() };
+    let root = Position { is_root: true, cardinality: Some(1), ..Position::default() };
     checker.node(node, schema, path, &root);
     checker.errors.append(&mut checker.rule_errors);
     checker.errors.extend(checker.costs.errors(path));
@@ -34,7 +34,7 @@ pub(super) fn check(
 
 /// What the position of a node in the schema forbids.
 #[derive(Clone, Default)]
-struct Standing {
+struct Position {
     is_root: bool,
     /// Why defaults are forbidden, if they are.
     no_defaults: Option<String>,
@@ -73,12 +73,12 @@ impl Checker {
         if kind.is_empty() { self.required(&path, &detail) } else { self.invalid(&path, kind, &detail) }
     }
 
-    fn node(&mut self, node: &Value, built: Option<&Schema>, path: &FieldPath, standing: &Standing) {
+    fn node(&mut self, node: &Value, built: Option<&Schema>, path: &FieldPath, position: &Position) {
         let before = self.errors.len();
-        self.keywords(node, path, standing);
-        let cardinality = cardinality_below(node, standing.cardinality);
-        let below = Standing { is_root: false, cardinality, ..standing.clone() };
-        self.below(node, built, path, &below, standing.is_root);
+        self.keywords(node, path, position);
+        let cardinality = cardinality_below(node, position.cardinality);
+        let below = Position { is_root: false, cardinality, ..position.clone() };
+        self.below(node, built, path, &below, position.is_root);
         self.map_type(node, path);
         self.list_type(node, path);
         self.map_keys(node, path);
@@ -89,16 +89,16 @@ impl Checker {
         }
         // A broken schema has no types to check rules against.
         if let (Some(built), true) = (built, self.errors.len() == before && !rules.is_empty()) {
-            self.rules(rules, built, path, standing);
+            self.rules(rules, built, path, position);
         }
     }
 
-    fn keywords(&mut self, node: &Value, path: &FieldPath, standing: &Standing) {
+    fn keywords(&mut self, node: &Value, path: &FieldPath, position: &Position) {
         let kind = text(node, "type");
         if !kind.is_empty() && !TYPES.contains(&kind) {
             self.errors.push(FieldError::not_supported(&path.child("type"), kind, &TYPES));
         }
-        if let (Some(reason), Some(_)) = (&standing.no_defaults, given(node, "default")) {
+        if let (Some(reason), Some(_)) = (&position.no_defaults, given(node, "default")) {
             self.forbidden(&path.child("default"), &format!("must not be set {reason}"));
         }
         for keyword in ["id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref"] {
@@ -116,7 +116,7 @@ impl Checker {
         if node.get("items").and_then(Value::as_array).is_some_and(|items| !items.is_empty()) {
             self.forbidden(&path.child("items"), "items must be a schema object and not an array");
         }
-        if standing.inside_meta && flag(node, "x-kubernetes-embedded-resource") {
+        if position.inside_meta && flag(node, "x-kubernetes-embedded-resource") {
             let path = path.child("x-kubernetes-embedded-resource");
             self.forbidden(&path, "must not be used inside of resource meta");
         }
@@ -138,7 +138,7 @@ impl Checker {
         node: &Value,
         built: Option<&Schema>,
         path: &FieldPath,
-        standing: &Standing,
+        position: &Position,
         is_root: bool,
     ) {
         if let Some(values) = given(node, "additionalProperties") {
@@ -146,45 +146,45 @@ impl Checker {
             if entries(node, "properties").next().is_some() && *values != Value::Bool(true) {
                 self.forbidden(&path, "additionalProperties and properties are mutual exclusive");
             }
-            let mut standing = standing.clone();
-            if standing.inside_meta {
-                standing.no_defaults =
+            let mut position = position.clone();
+            if position.inside_meta {
+                position.no_defaults =
                     Some("inside additionalProperties applying to object metadata".to_owned());
             }
             if values.is_object() {
-                self.node(values, built.and_then(Schema::values), &path, &standing);
+                self.node(values, built.and_then(Schema::values), &path, &position);
             }
         }
         let resource = is_root || flag(node, "x-kubernetes-embedded-resource");
         for (name, field) in entries(node, "properties") {
-            let mut standing = standing.clone();
+            let mut position = position.clone();
             if resource && ["metadata", "kind", "apiVersion"].contains(&name.as_str()) {
-                standing.inside_meta = true;
+                position.inside_meta = true;
                 if is_root {
-                    standing.no_defaults = Some(format!("in top-level {name}"));
+                    position.no_defaults = Some(format!("in top-level {name}"));
                 }
             }
             self.node(
                 field,
                 built.and_then(|built| built.field(name)),
                 &path.child("properties").key(name),
-                &standing,
+                &position,
             );
         }
         if let Some(not) = schema(node, "not") {
-            self.node(not, None, &path.child("not"), standing);
+            self.node(not, None, &path.child("not"), position);
         }
         for keyword in ["allOf", "oneOf", "anyOf"] {
             for (index, branch) in list(node, keyword).iter().enumerate() {
-                self.node(branch, None, &path.child(keyword).index(index), standing);
+                self.node(branch, None, &path.child(keyword).index(index), position);
             }
         }
         if let Some(items) = schema(node, "items") {
-            let mut standing = standing.clone();
+            let mut position = position.clone();
             if text(node, "x-kubernetes-list-type") != "map" {
-                standing.uncorrelatable.get_or_insert_with(|| path.clone());
+                position.uncorrelatable.get_or_insert_with(|| path.clone());
             }
-            self.node(items, built.and_then(Schema::items), &path.child("items"), &standing);
+            self.node(items, built.and_then(Schema::items), &path.child("items"), &position);
         }
     }
 
@@ -335,12 +335,12 @@ impl Checker {
         }
     }
 
-    fn rules(&mut self, rules: &[Value], built: &Schema, path: &FieldPath, standing: &Standing) {
+    fn rules(&mut self, rules: &[Value], built: &Schema, path: &FieldPath, position: &Position) {
         for (index, rule) in rules.iter().enumerate() {
             let path = path.child("x-kubernetes-validations").index(index);
             let source = text(rule, "rule");
             let context = RuleContext {
-                resource_root: standing.is_root,
+                resource_root: position.is_root,
                 optional_old_self: rule["optionalOldSelf"] == true,
                 returns_text: false,
             };
@@ -349,9 +349,9 @@ impl Checker {
                     self.rule_errors.push(FieldError::invalid(&path.child("rule"), shown_rule(rule), why))
                 }
                 Ok(program) => {
-                    let cost = for_all(program.max_cost(built, context), standing.cardinality, built);
+                    let cost = for_all(program.max_cost(built, context), position.cardinality, built);
                     self.rule_errors.extend(self.costs.add("estimated rule cost", &path.child("rule"), cost));
-                    self.old_self(rule, &program, &path, standing);
+                    self.old_self(rule, &program, &path, position);
                 }
             }
             self.message(rule, built, context, &path);
@@ -359,14 +359,14 @@ impl Checker {
     }
 
     /// Where `oldSelf` may be used, and where it must be.
-    fn old_self(&mut self, rule: &Value, program: &Program, path: &FieldPath, standing: &Standing) {
+    fn old_self(&mut self, rule: &Value, program: &Program, path: &FieldPath, position: &Position) {
         if !program.uses("oldSelf") {
             if let Some(optional) = given(rule, "optionalOldSelf") {
                 let detail = "may not be set if oldSelf is not used in rule";
                 let path = path.child("optionalOldSelf");
                 self.rule_errors.push(FieldError::invalid(&path, optional.clone(), detail));
             }
-        } else if let Some(ancestor) = &standing.uncorrelatable {
+        } else if let Some(ancestor) = &position.uncorrelatable {
             let detail = format!(
                 "oldSelf cannot be used on the uncorrelatable portion of the schema within {ancestor}"
             );

@@ -27,13 +27,13 @@ pub(super) fn next<S: Store + ?Sized>(store: &S, set: &Value) -> Option<Request>
     let update = object::name(revisions.newest()?);
     let known = set["status"]["currentRevision"].as_str().unwrap_or("");
     let current = if revisions.template(known).is_some() { known } else { update };
-    let look = Look::of(store, set, &revisions, current, update);
-    let change = look.next_change(store).or_else(|| look.status());
+    let observed = ObservedSet::of(store, set, &revisions, current, update);
+    let change = observed.next_change(store).or_else(|| observed.status());
     change.or_else(|| revisions.clean_up(&[current, update]))
 }
 
 /// What the controller sees of one set.
-struct Look<'a> {
+struct ObservedSet<'a> {
     set: &'a Value,
     revisions: &'a Revisions<'a>,
     current: &'a str,
@@ -44,7 +44,7 @@ struct Look<'a> {
     wanted: std::ops::Range<i64>,
 }
 
-impl<'a> Look<'a> {
+impl<'a> ObservedSet<'a> {
     fn of<S: Store + ?Sized>(
         store: &S,
         set: &'a Value,
@@ -56,7 +56,7 @@ impl<'a> Look<'a> {
         let pods = pods.filter_map(|pod| Some((pods::ordinal(set, &pod)?, pod))).collect();
         let start = set["spec"]["ordinals"]["start"].as_i64().unwrap_or(0);
         let wanted = start..start.saturating_add(i64::try_from(replicas(set)).unwrap_or(i64::MAX));
-        Look { set, revisions, current, update, pods, wanted }
+        ObservedSet { set, revisions, current, update, pods, wanted }
     }
 
     fn in_order(&self) -> bool {

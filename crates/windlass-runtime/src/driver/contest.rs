@@ -15,7 +15,7 @@ use crate::queue::Backoff;
 const FIRST_SWEEP: usize = 64;
 /// Maximum number of objects that are remembered as made recently. With more, a contest over deletions is detected once
 /// there are fewer again.
-const MOST_MADE: usize = 4_096;
+const MAX_MADE: usize = 4_096;
 
 /// When an output counts as contested, and how the driver backs off then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,9 +142,9 @@ impl Contests {
     pub(super) fn made(&mut self, applied: &Applied, hash: u64, now: Instant) -> Option<Contested> {
         let within = self.settings.within;
         let is_late = |at: Instant| now.saturating_duration_since(at) > within;
-        if self.made.len() >= MOST_MADE {
+        if self.made.len() >= MAX_MADE {
             self.made.retain(|_, (_, at)| !is_late(*at));
-            if self.made.len() >= MOST_MADE {
+            if self.made.len() >= MAX_MADE {
                 self.made.clear();
             }
         }
@@ -329,7 +329,7 @@ mod tests {
         for number in 0..10_000_u64 {
             let one = Applied { key: ObjectRef::new("default", &number.to_string()), ..applied() };
             assert_eq!(contests.made(&one, HASH, start), None);
-            assert!(contests.made.len() <= MOST_MADE);
+            assert!(contests.made.len() <= MAX_MADE);
         }
     }
 

@@ -23,7 +23,7 @@ use draft::Draft;
 /// Who would have written the parent that is given.
 const MANAGER: &str = "windlass-plan";
 /// A reconcile that asks more often than this will not come to an end by itself.
-const MOST_BATCHES: usize = 10_000;
+const MAX_BATCHES: usize = 10_000;
 
 /// What a reconcile would do. Secrets are redacted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,7 +146,7 @@ impl Planner {
             let asks = match coroutine.resume(std::mem::take(&mut answers)) {
                 CoroutineState::End(ended) => break Some(RecordedEnd::of(&ended)),
                 CoroutineState::Bug(bug) => break Some(RecordedEnd::Bug(bug.to_string())),
-                CoroutineState::Ask(_) if batches > MOST_BATCHES => break Some(RecordedEnd::TimedOut),
+                CoroutineState::Ask(_) if batches > MAX_BATCHES => break Some(RecordedEnd::TimedOut),
                 CoroutineState::Ask(asks) => asks,
             };
             for ask in asks {

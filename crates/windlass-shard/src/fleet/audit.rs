@@ -13,7 +13,7 @@ use super::report::Report;
 use super::scenario::Scenario;
 
 /// The longest list of violations.
-const MOST_VIOLATIONS: usize = 20;
+const MAX_VIOLATIONS: usize = 20;
 
 /// The writes to a slot.
 #[derive(Clone, Debug, Default)]
@@ -102,7 +102,7 @@ impl Audit {
     }
 
     fn violated(&mut self, text: impl FnOnce() -> String) {
-        if self.report.violations.len() < MOST_VIOLATIONS {
+        if self.report.violations.len() < MAX_VIOLATIONS {
             self.report.violations.push(text());
         }
     }

@@ -1,6 +1,6 @@
 //! What a fleet moves, compared with the least that it could have moved.
 
-use crate::assign::{MOST_ABOVE, MOST_BELOW};
+use crate::assign::{MAX_ABOVE, MAX_BELOW};
 use crate::lease::InstanceId;
 use crate::ring::{Member, Ownership, Ring};
 
@@ -121,8 +121,8 @@ impl Plan {
         let mean = costs.iter().sum::<u64>() as f64 / self.takers.max(1) as f64;
         let sum =
             |part: &dyn Fn(f64) -> f64| loads.iter().map(|load| part(*load as f64).max(0.0)).sum::<f64>();
-        let surplus = sum(&|load| load - mean * (1.0 + MOST_ABOVE));
-        let lack = sum(&|load| mean * (1.0 - MOST_BELOW) - load);
+        let surplus = sum(&|load| load - mean * (1.0 + MAX_ABOVE));
+        let lack = sum(&|load| mean * (1.0 - MAX_BELOW) - load);
         (orphaned as f64 + surplus).max(lack).ceil() as u64
     }
 }

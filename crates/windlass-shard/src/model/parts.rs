@@ -10,10 +10,10 @@ use crate::lease::{Incarnation, Lease};
 use crate::ring::Ring;
 
 use super::process::{Event, Life, Process};
-use super::registers::{CURRENT, CURRENT_EPOCH, MOST, Registers, Written};
+use super::registers::{CURRENT, CURRENT_EPOCH, MAX_INSTANCES, Registers, Written};
 
 /// The registers in a state: the number of the ring, and the leases themselves.
-pub(super) type RegisterWords = [u32; 1 + MOST];
+pub(super) type RegisterWords = [u32; 1 + MAX_INSTANCES];
 
 /// What is known of a process, to see at a glance what can happen.
 #[derive(Clone, Copy, Debug, Default)]

@@ -11,7 +11,7 @@ use crate::ring::{Epoch, Ring};
 use crate::slot::Slot;
 
 /// The most instances of a world.
-pub(super) const MOST: usize = 3;
+pub(super) const MAX_INSTANCES: usize = 3;
 /// The version of every register.
 pub(super) const CURRENT: Version = Version(100);
 /// The epoch of every slot.
@@ -21,7 +21,7 @@ pub(super) const CURRENT_EPOCH: Epoch = Epoch(100);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Registers {
     pub(super) ring: Option<Arc<Ring>>,
-    pub(super) leases: [Option<Lease>; MOST],
+    pub(super) leases: [Option<Lease>; MAX_INSTANCES],
 }
 
 /// What a request has changed.

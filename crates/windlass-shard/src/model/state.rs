@@ -1,16 +1,16 @@
 //! A state of the model, in a few words.
 
 use super::parts::RegisterWords;
-use super::registers::MOST;
+use super::registers::MAX_INSTANCES;
 
 /// The most slots of a world.
-pub(super) const MOST_SLOTS: usize = 2;
+pub(super) const MAX_SLOTS: usize = 2;
 /// Number of words.
 pub(super) const WIDTH: usize = FAULTS + 1;
 
 const REGISTERS: usize = 0;
-const PROCESSES: usize = 1 + MOST;
-const WRITES: usize = PROCESSES + MOST;
+const PROCESSES: usize = 1 + MAX_INSTANCES;
+const WRITES: usize = PROCESSES + MAX_INSTANCES;
 const RECONCILED: usize = WRITES + 1;
 pub(super) const FAULTS: usize = RECONCILED + 1;
 
@@ -60,7 +60,7 @@ impl State {
     /// A unit of time passes for all writes in flight.
     pub(super) fn age_writes(&mut self) {
         for (instance, slot) in
-            (0..MOST).flat_map(|instance| (0..MOST_SLOTS).map(move |slot| (instance, slot)))
+            (0..MAX_INSTANCES).flat_map(|instance| (0..MAX_SLOTS).map(move |slot| (instance, slot)))
         {
             let InFlight { own, earlier } = self.in_flight(instance, slot);
             let aged = InFlight { own: own.saturating_sub(1), earlier: earlier.saturating_sub(1) };
@@ -70,7 +70,7 @@ impl State {
 
     /// What an instance has sent is that of an earlier incarnation from now on.
     pub(super) fn begin_incarnation(&mut self, instance: usize) {
-        for slot in 0..MOST_SLOTS {
+        for slot in 0..MAX_SLOTS {
             let InFlight { own, earlier } = self.in_flight(instance, slot);
             self.set_in_flight(instance, slot, InFlight { own: 0, earlier: own.max(earlier) });
         }
@@ -95,5 +95,5 @@ impl State {
 }
 
 fn shift(instance: usize, slot: usize) -> usize {
-    4 * (instance * MOST_SLOTS + slot)
+    4 * (instance * MAX_SLOTS + slot)
 }

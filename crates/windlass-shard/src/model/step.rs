@@ -4,7 +4,7 @@ use windlass_check::engine::Next;
 
 use super::parts::Delivery;
 use super::process::Event;
-use super::registers::{MOST, Written, id};
+use super::registers::{MAX_INSTANCES, Written, id};
 use super::state::{InFlight, State};
 use super::world::World;
 
@@ -65,7 +65,7 @@ impl World {
             let InFlight { own, earlier } = state.in_flight(other, slot);
             earlier > 0 || (own > 0 && other != number)
         };
-        if (0..MOST).any(is_anothers) {
+        if (0..MAX_INSTANCES).any(is_anothers) {
             return Next::Violation(format!(
                 "{} acts on slot {slot} while another's write is in flight",
                 id(number)

@@ -8,8 +8,8 @@ use windlass_check::engine::{Model, Next, Property};
 use super::faults::{self, Faults, Kind};
 use super::parts::{Delivery, Facts, Parts};
 use super::process::{Event, Life, NOW, Process};
-use super::registers::{MOST, id};
-use super::state::{FAULTS, MOST_SLOTS, State, WIDTH};
+use super::registers::{MAX_INSTANCES, id};
+use super::state::{FAULTS, MAX_SLOTS, State, WIDTH};
 use super::{Instance, Mutation, TIMING};
 use crate::slot::{Slot, SlotCount};
 use crate::timing::Timing;
@@ -79,13 +79,10 @@ impl World {
     /// If there are more instances or slots than a state has room for, or the slots are no power of two.
     pub fn new(instances: usize, slots: usize) -> Self {
         assert!(
-            (1..=MOST).contains(&instances),
-            "a state has room for {MOST} instances, not for {instances}"
+            (1..=MAX_INSTANCES).contains(&instances),
+            "a state has room for {MAX_INSTANCES} instances, not for {instances}"
         );
-        assert!(
-            (1..=MOST_SLOTS).contains(&slots),
-            "a state has room for {MOST_SLOTS} slots, not for {slots}"
-        );
+        assert!((1..=MAX_SLOTS).contains(&slots), "a state has room for {MAX_SLOTS} slots, not for {slots}");
         World {
             instances,
             slots,
@@ -93,7 +90,7 @@ impl World {
             writes: true,
             watches: false,
             timing: TIMING,
-            monitors: MOST,
+            monitors: MAX_INSTANCES,
             mutation: None,
             settled: false,
             orders: Arc::new(orders(instances)),
@@ -157,7 +154,7 @@ impl World {
         let mut state = State::default();
         let ring = self.parts.add_ring(None);
         state.set_registers([ring, 0, 0, 0]);
-        for number in 0..MOST {
+        for number in 0..MAX_INSTANCES {
             let process = Process { life: Life::Gone, late: Vec::new() };
             let process =
                 if number < self.instances { process.start(self.instance(number)) } else { process };
@@ -184,20 +181,20 @@ impl World {
     }
 
     /// Whether slots are shared as evenly as they can be.
-    fn shared(&self, actors: [usize; MOST_SLOTS]) -> bool {
+    fn shared(&self, actors: [usize; MAX_SLOTS]) -> bool {
         self.slots == 1 || self.instances == 1 || actors[0] != actors[1]
     }
 
-    fn facts(&mut self, state: &State) -> [Facts; MOST] {
+    fn facts(&mut self, state: &State) -> [Facts; MAX_INSTANCES] {
         [0, 1, 2].map(|number| self.parts.facts(state.process(number)))
     }
 
     /// Who may act on each slot; none if there is one that none or several may act on.
-    fn actors(&mut self, state: &State) -> Option<[usize; MOST_SLOTS]> {
+    fn actors(&mut self, state: &State) -> Option<[usize; MAX_SLOTS]> {
         let facts = self.facts(state);
-        let mut actors = [0; MOST_SLOTS];
+        let mut actors = [0; MAX_SLOTS];
         for (slot, actor) in actors.iter_mut().enumerate().take(self.slots) {
-            let mut permitted = (0..MOST).filter(|number| facts[*number].permits & (1 << slot) != 0);
+            let mut permitted = (0..MAX_INSTANCES).filter(|number| facts[*number].permits & (1 << slot) != 0);
             *actor = permitted.next()?;
             if permitted.next().is_some() {
                 return None;
@@ -350,7 +347,7 @@ impl Model for World {
             | Action::TimeOut(number)
             | Action::LoseReply(number)
             | Action::Leave(number) => number,
-            Action::Tick | Action::Stall => MOST,
+            Action::Tick | Action::Stall => MAX_INSTANCES,
         }
     }
 
@@ -383,7 +380,7 @@ impl Model for World {
         for (number, to) in order.iter().enumerate() {
             registers[1 + to] = before[1 + number];
             next.set_process(*to, self.parts.renamed(state.process(number), order, symmetry));
-            (0..MOST_SLOTS).for_each(|slot| next.set_in_flight(*to, slot, state.in_flight(number, slot)));
+            (0..MAX_SLOTS).for_each(|slot| next.set_in_flight(*to, slot, state.in_flight(number, slot)));
         }
         next.set_registers(registers);
         next

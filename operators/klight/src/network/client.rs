@@ -62,7 +62,7 @@ const FAILURE_CACHE_FACTOR: u32 = 4;
 /// Minimum time for which a failure is cached.
 const LEAST_REMEMBERED: Duration = Duration::from_millis(500);
 /// Maximum number of peers whose health is cached.
-const MOST_REMEMBERED: usize = 16_384;
+const MAX_REMEMBERED: usize = 16_384;
 
 /// Calls lightpeers over gRPC.
 pub struct LightpeerClient {
@@ -88,7 +88,7 @@ impl LightpeerClient {
     /// A client without connections.
     pub fn new(settings: LightpeerSettings) -> Self {
         let connections = Mutex::new(Recent::new(settings.max_connections));
-        LightpeerClient { settings, connections, memory: Mutex::new(Recent::new(MOST_REMEMBERED)) }
+        LightpeerClient { settings, connections, memory: Mutex::new(Recent::new(MAX_REMEMBERED)) }
     }
 
     async fn health(&self, uid: String, address: String, fresh: bool) -> PeerAnswer {

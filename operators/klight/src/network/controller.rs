@@ -206,14 +206,14 @@ pub(super) fn lose(cx: &Cx<LightNetwork>, round: &mut Round, contact: &Contact, 
 
 /// `3 of 4 pods are members; pod x: it has no IP address yet`.
 fn summary(known: &Known, others: &[Waiting]) -> String {
-    const MOST_SHOWN: usize = 3;
+    const MAX_SHOWN: usize = 3;
     let members = known.stack.len();
     let mut text = format!("{members} of {} pods are members", members + others.len());
-    for Waiting { pod, why } in others.iter().take(MOST_SHOWN) {
+    for Waiting { pod, why } in others.iter().take(MAX_SHOWN) {
         text.push_str(&format!("; pod {pod}: {why}"));
     }
-    if others.len() > MOST_SHOWN {
-        text.push_str(&format!("; and {} more", others.len() - MOST_SHOWN));
+    if others.len() > MAX_SHOWN {
+        text.push_str(&format!("; and {} more", others.len() - MAX_SHOWN));
     }
     text
 }

@@ -5,15 +5,15 @@ use windlass::{Cx, Error};
 
 use super::controller::{LightNetworks, lose};
 use super::mistake::Mistake;
-use super::pod::{Standing, network_id_of, standing};
+use super::pod::{Reachability, network_id_of, reachability};
 use super::resource::{Contact, LightNetwork, Waiting};
 use super::round::{Round, is_same};
 use super::service::{Health, Joining};
 
 /// Maximum number of failing pods that are tried in one reconcile: each may take as long as the timeout of a call.
-const MOST_FAILURES: usize = 3;
+const MAX_FAILURES: usize = 3;
 /// Maximum number of healthy contacts that are tried for a pod that cannot reach them.
-const MOST_CONTACTS: usize = 3;
+const MAX_CONTACTS: usize = 3;
 
 impl LightNetworks {
     /// Lets the first pod join that can. Returns those that were not tried.
@@ -34,7 +34,7 @@ impl LightNetworks {
                     continue;
                 }
             };
-            if round.joined || failures == MOST_FAILURES {
+            if round.joined || failures == MAX_FAILURES {
                 untried.push(Waiting { pod: joiner.pod, why: "it is to join next".to_owned() });
                 continue;
             }
@@ -86,7 +86,7 @@ impl LightNetworks {
                 // The contact lives, so it stays, and whoever wants to join tries again later.
                 problem = format!("it cannot join through pod {}: {why}", contact.pod);
                 index += 1;
-                if !blames_contact || index == MOST_CONTACTS {
+                if !blames_contact || index == MAX_CONTACTS {
                     return Ok(Err(problem));
                 }
             }
@@ -128,6 +128,6 @@ impl LightNetworks {
         }
         let Some(pod) = cx.get::<Pod>(&contact.pod).await? else { return Ok(false) };
         let is_member = network_id_of(&pod) == Some(cx.parent().spec.network_id.as_str());
-        Ok(is_member && matches!(standing(&pod), Standing::Reachable(now) if is_same(&now, contact)))
+        Ok(is_member && matches!(reachability(&pod), Reachability::Reachable(now) if is_same(&now, contact)))
     }
 }

@@ -19,7 +19,7 @@ pub const DEFAULT_PORT: u16 = 9081;
 
 /// What a pod with the label is to its network.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum Reachability {
     /// It can be called. What its peer calls itself is not known yet.
     Reachable(Contact),
     /// It will be, by itself.
@@ -44,22 +44,22 @@ pub(super) fn network_of(pod: &Pod) -> Option<ObjectRef> {
 }
 
 /// What a pod is to its network.
-pub(super) fn standing(pod: &Pod) -> Standing {
+pub(super) fn reachability(pod: &Pod) -> Reachability {
     let status = pod.status.clone().unwrap_or_default();
     let phase = status.phase.as_deref().unwrap_or("Pending");
     if pod.metadata.deletion_timestamp.is_some() || ["Succeeded", "Failed"].contains(&phase) {
-        return Standing::Ending;
+        return Reachability::Ending;
     }
     let port = match port(pod) {
         Ok(port) => port,
-        Err(problem) => return Standing::Unusable(problem),
+        Err(problem) => return Reachability::Unusable(problem),
     };
     if phase != "Running" {
-        return Standing::Starting(format!("it is not running yet, but {phase}"));
+        return Reachability::Starting(format!("it is not running yet, but {phase}"));
     }
     match status.pod_ip.as_deref() {
-        None | Some("") => Standing::Starting("it has no IP address yet".to_owned()),
-        Some(host) => Standing::Reachable(Contact {
+        None | Some("") => Reachability::Starting("it has no IP address yet".to_owned()),
+        Some(host) => Reachability::Reachable(Contact {
             pod: pod.metadata.name.clone().unwrap_or_default(),
             uid: pod.metadata.uid.clone().unwrap_or_default(),
             address: address(host, port),
@@ -112,14 +112,14 @@ mod tests {
         serde_json::from_value(pod).expect("a pod")
     }
 
-    fn running(containers: Value, annotations: Value) -> Standing {
-        standing(&pod(containers, annotations, json!({ "phase": "Running", "podIP": "10.0.0.1" })))
+    fn running(containers: Value, annotations: Value) -> Reachability {
+        reachability(&pod(containers, annotations, json!({ "phase": "Running", "podIP": "10.0.0.1" })))
     }
 
     #[track_caller]
     fn check_address(containers: Value, annotations: Value, expected: &str) {
         match running(containers, annotations) {
-            Standing::Reachable(contact) => assert_eq!(contact.address, expected),
+            Reachability::Reachable(contact) => assert_eq!(contact.address, expected),
             other => panic!("{other:?}"),
         }
     }
@@ -127,7 +127,7 @@ mod tests {
     #[track_caller]
     fn check_unusable(containers: Value, annotations: Value, expected: &str) {
         match running(containers, annotations) {
-            Standing::Unusable(why) => assert!(why.contains(expected), "{why}"),
+            Reachability::Unusable(why) => assert!(why.contains(expected), "{why}"),
             other => panic!("{other:?}"),
         }
     }
@@ -154,28 +154,28 @@ mod tests {
             "spec": { "containers": [{ "name": "app" }], "initContainers": [{ "name": "lightpeer" }] },
             "status": { "phase": "Running", "podIP": "fd00::1" },
         });
-        let found = standing(&serde_json::from_value(pod).expect("a pod"));
+        let found = reachability(&serde_json::from_value(pod).expect("a pod"));
         assert!(
-            matches!(&found, Standing::Reachable(found) if found.address == "[fd00::1]:9081"),
+            matches!(&found, Reachability::Reachable(found) if found.address == "[fd00::1]:9081"),
             "{found:?}"
         );
     }
 
     #[test]
     fn only_pods_that_run_and_stay_are_reachable() {
-        let standing = |status| standing(&pod(json!([{ "name": "lightpeer" }]), json!({}), status));
-        assert!(matches!(standing(json!({})), Standing::Starting(_)));
+        let reachability = |status| reachability(&pod(json!([{ "name": "lightpeer" }]), json!({}), status));
+        assert!(matches!(reachability(json!({})), Reachability::Starting(_)));
         assert!(matches!(
-            standing(json!({ "phase": "Pending", "podIP": "10.0.0.1" })),
-            Standing::Starting(_)
+            reachability(json!({ "phase": "Pending", "podIP": "10.0.0.1" })),
+            Reachability::Starting(_)
         ));
-        assert!(matches!(standing(json!({ "phase": "Running" })), Standing::Starting(_)));
+        assert!(matches!(reachability(json!({ "phase": "Running" })), Reachability::Starting(_)));
         for phase in ["Succeeded", "Failed"] {
-            assert_eq!(standing(json!({ "phase": phase, "podIP": "10.0.0.1" })), Standing::Ending);
+            assert_eq!(reachability(json!({ "phase": phase, "podIP": "10.0.0.1" })), Reachability::Ending);
         }
         let mut ending = pod(json!([{ "name": "lightpeer" }]), json!({}), json!({ "phase": "Running" }));
         ending.metadata.deletion_timestamp = serde_json::from_str("\"2026-01-01T00:00:00Z\"").ok();
-        assert_eq!(super::standing(&ending), Standing::Ending);
+        assert_eq!(super::reachability(&ending), Reachability::Ending);
     }
 
     #[test]

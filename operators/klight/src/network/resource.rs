@@ -100,7 +100,7 @@ impl LightNetwork {
 
 impl Known {
     /// Maximum number of waiting pods that are listed; the rest are only counted.
-    const MOST_WAITING: usize = 10;
+    const MAX_WAITING: usize = 10;
 
     /// These members, and the first few of those that wait.
     pub(super) fn new(stack: Vec<Contact>, waiting: &[Waiting]) -> Self {
@@ -108,7 +108,7 @@ impl Known {
             members: u32::try_from(stack.len()).unwrap_or(u32::MAX),
             contact: stack.first().map(|head| head.pod.clone()),
             stack,
-            waiting: waiting.iter().take(Known::MOST_WAITING).cloned().collect(),
+            waiting: waiting.iter().take(Known::MAX_WAITING).cloned().collect(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::Pod;
 
 use super::mistake::Mistake;
-use super::pod::{Standing, standing};
+use super::pod::{Reachability, reachability};
 use super::resource::{Contact, Known, Waiting};
 
 /// What one reconcile knows of a network.
@@ -30,11 +30,11 @@ impl Round {
         let mut reachable = Vec::new();
         for pod in pods {
             let waiting = |why| Waiting { pod: pod.metadata.name.clone().unwrap_or_default(), why };
-            match standing(pod) {
-                Standing::Reachable(contact) => reachable.push(contact),
-                Standing::Starting(why) => round.starting.push(waiting(why)),
-                Standing::Unusable(why) => round.unusable.push(waiting(why)),
-                Standing::Ending => {}
+            match reachability(pod) {
+                Reachability::Reachable(contact) => reachable.push(contact),
+                Reachability::Starting(why) => round.starting.push(waiting(why)),
+                Reachability::Unusable(why) => round.unusable.push(waiting(why)),
+                Reachability::Ending => {}
             }
         }
         let is_member = |contact: &Contact| {

@@ -11,7 +11,7 @@ use windlass_check::{Check, ClientEvent, Faults, Oracle, View, check};
 use super::controller::LightNetworks;
 use super::model::{PeerEvent, PeerModel};
 use super::name::network_name;
-use super::pod::{NETWORK_LABEL, Standing, network_id_of, standing};
+use super::pod::{NETWORK_LABEL, Reachability, network_id_of, reachability};
 use super::resource::{Contact, LightNetwork};
 use super::round::is_same;
 use super::service::Lightpeers;
@@ -141,8 +141,8 @@ fn name(network: &LightNetwork) -> &str {
 /// The pods of a network that run.
 fn live_pods(world: &View<'_>, id: &str) -> Vec<Contact> {
     let pods = world.all::<Pod>().into_iter().filter(|pod| network_id_of(pod) == Some(id));
-    pods.filter_map(|pod| match standing(&pod) {
-        Standing::Reachable(contact) => Some(contact),
+    pods.filter_map(|pod| match reachability(&pod) {
+        Reachability::Reachable(contact) => Some(contact),
         _ => None,
     })
     .collect()

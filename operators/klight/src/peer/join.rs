@@ -11,7 +11,7 @@ use crate::wire::messages::PeerInfo;
 use crate::wire::{CallError, check_address};
 
 /// How many blocks are pushed to a peer that lacks them; beyond, it fetches the chain itself.
-const MOST_PUSHED: usize = 1024;
+const MAX_PUSHED: usize = 1024;
 /// The longest name of a peer.
 const LONGEST_NAME: usize = 512;
 
@@ -184,7 +184,7 @@ impl Node {
                 .chain
                 .blocks()
                 .filter(|block| !theirs.contains(&block.id))
-                .take(MOST_PUSHED)
+                .take(MAX_PUSHED)
                 .cloned()
                 .collect()
         };

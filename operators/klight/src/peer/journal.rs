@@ -21,7 +21,7 @@ use crate::wire::messages::Lightblock;
 
 const FIRST_LINE: &[u8] = b"windlass lightpeer chain 1\n";
 /// Maximum number of characters of a network identifier in a file name.
-const MOST_OF_NETWORK: usize = 128;
+const MAX_OF_NETWORK: usize = 128;
 const CHECKSUM_BYTES: usize = 8;
 const HEAD_BYTES: usize = 4 + CHECKSUM_BYTES;
 
@@ -69,7 +69,7 @@ pub enum JournalError {
 /// it. Returns where it is now.
 pub(super) fn move_aside(folder: &Path, network: &str, mark: &str) -> Result<PathBuf, JournalError> {
     let readable = |c: char| if c.is_ascii_alphanumeric() || "-.".contains(c) { c } else { '_' };
-    let network: String = network.chars().map(readable).take(MOST_OF_NETWORK).collect();
+    let network: String = network.chars().map(readable).take(MAX_OF_NETWORK).collect();
     let aside = folder.join(format!("chain-left-behind-in-{network}-{mark}"));
     let path = folder.join("chain");
     std::fs::rename(&path, &aside)

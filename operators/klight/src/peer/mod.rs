@@ -46,7 +46,7 @@ pub use events::{Counters, Event};
 pub use join::JoinError;
 pub use journal::JournalError;
 pub use node::KeepError;
-pub use roster::Standing;
+pub use roster::Liveness;
 pub use settings::PeerSettings;
 pub use spread::PersistError;
 
@@ -125,7 +125,7 @@ pub struct Member {
     /// Who it is.
     pub record: MemberRecord,
     /// None for the peer itself.
-    pub standing: Option<Standing>,
+    pub liveness: Option<Liveness>,
 }
 
 /// A running peer. It ends when it is dropped; [`Peer::shutdown`] also waits for it.
@@ -212,9 +212,9 @@ impl Peer {
     pub fn members(&self) -> Vec<Member> {
         let node = self.seat.node();
         let state = node.state();
-        let standing = |record: &MemberRecord| state.roster.standing(&record.address);
+        let liveness = |record: &MemberRecord| state.roster.liveness(&record.address);
         let members = state.chain.members().iter();
-        members.map(|record| Member { record: record.clone(), standing: standing(record) }).collect()
+        members.map(|record| Member { record: record.clone(), liveness: liveness(record) }).collect()
     }
 
     /// The chain, in order.

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A dropped peer is asked again after 1, 2, 4, .. rounds, up to this.
 const LONGEST_WAIT: u32 = 16;
 
-/// How a peer stands with this one.
+/// Whether a peer answers this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum Liveness {
     /// It answers, as far as is known.
     Live,
     /// Its last answer did not come.
@@ -19,7 +19,7 @@ pub enum Standing {
 #[derive(Clone, Debug)]
 struct Entry {
     names: BTreeSet<String>,
-    standing: Standing,
+    liveness: Liveness,
     failures: u32,
     wait: u32,
     rounds_to_wait: u32,
@@ -48,7 +48,7 @@ impl Roster {
     pub(super) fn learn(&mut self, address: &str, name: &str) -> bool {
         let fresh = || Entry {
             names: BTreeSet::new(),
-            standing: Standing::Live,
+            liveness: Liveness::Live,
             failures: 0,
             wait: 1,
             rounds_to_wait: 0,
@@ -56,7 +56,7 @@ impl Roster {
         let entry = self.entries.entry(address.to_owned()).or_insert_with(fresh);
         let is_new = entry.names.insert(name.to_owned());
         if is_new {
-            // Another peer has the address now: the standing of the old one does not apply to it.
+            // Another peer has the address now: the liveness of the old one does not apply to it.
             *entry = Entry { names: std::mem::take(&mut entry.names), ..fresh() };
         }
         is_new
@@ -66,7 +66,7 @@ impl Roster {
     pub(super) fn due(&mut self) -> Vec<Contact> {
         let mut due = Vec::new();
         for (address, entry) in &mut self.entries {
-            if entry.standing == Standing::Dropped && entry.rounds_to_wait > 0 {
+            if entry.liveness == Liveness::Dropped && entry.rounds_to_wait > 0 {
                 entry.rounds_to_wait -= 1;
                 continue;
             }
@@ -78,22 +78,22 @@ impl Roster {
     /// A peer has answered, or called. Returns whether it was dropped before.
     pub(super) fn answered(&mut self, address: &str) -> bool {
         let Some(entry) = self.entries.get_mut(address) else { return false };
-        let returned = entry.standing == Standing::Dropped;
-        (entry.standing, entry.failures, entry.wait) = (Standing::Live, 0, 1);
+        let returned = entry.liveness == Liveness::Dropped;
+        (entry.liveness, entry.failures, entry.wait) = (Liveness::Live, 0, 1);
         returned
     }
 
     /// A check has failed. Returns whether this was one too many.
     pub(super) fn failed(&mut self, address: &str) -> bool {
         let Some(entry) = self.entries.get_mut(address) else { return false };
-        if entry.standing == Standing::Dropped {
+        if entry.liveness == Liveness::Dropped {
             entry.rounds_to_wait = entry.wait;
             entry.wait = (entry.wait * 2).min(LONGEST_WAIT);
             return false;
         }
         entry.failures = entry.failures.saturating_add(1);
         let dropped = entry.failures >= self.failures_until_dropped;
-        entry.standing = if dropped { Standing::Dropped } else { Standing::Suspect };
+        entry.liveness = if dropped { Liveness::Dropped } else { Liveness::Suspect };
         dropped
     }
 
@@ -108,15 +108,15 @@ impl Roster {
     /// Something other than a check has failed: no call waits for this peer until the next check.
     pub(super) fn suspect(&mut self, address: &str) {
         if let Some(entry) = self.entries.get_mut(address)
-            && entry.standing == Standing::Live
+            && entry.liveness == Liveness::Live
         {
-            entry.standing = Standing::Suspect;
+            entry.liveness = Liveness::Suspect;
         }
     }
 
     /// How the peer at this address stands.
-    pub(super) fn standing(&self, address: &str) -> Option<Standing> {
-        self.entries.get(address).map(|entry| entry.standing)
+    pub(super) fn liveness(&self, address: &str) -> Option<Liveness> {
+        self.entries.get(address).map(|entry| entry.liveness)
     }
 
     /// The peer at this address, to be called.
@@ -126,8 +126,8 @@ impl Roster {
 
     /// Those who are not dropped, and whether each is live.
     pub(super) fn counted(&self) -> Vec<(Contact, bool)> {
-        let counted = self.entries.iter().filter(|(_, entry)| entry.standing != Standing::Dropped);
-        counted.map(|(address, entry)| (contact(address, entry), entry.standing == Standing::Live)).collect()
+        let counted = self.entries.iter().filter(|(_, entry)| entry.liveness != Liveness::Dropped);
+        counted.map(|(address, entry)| (contact(address, entry), entry.liveness == Liveness::Live)).collect()
     }
 }
 
@@ -159,10 +159,10 @@ mod tests {
     fn the_third_failure_drops_and_an_answer_takes_back() {
         let mut roster = roster();
         assert_eq!((roster.failed("a:1"), roster.failed("a:1"), roster.failed("a:1")), (false, false, true));
-        assert_eq!(roster.standing("a:1"), Some(Standing::Dropped));
+        assert_eq!(roster.liveness("a:1"), Some(Liveness::Dropped));
         assert!(roster.counted().is_empty());
         assert!(roster.answered("a:1"));
-        assert_eq!(roster.standing("a:1"), Some(Standing::Live));
+        assert_eq!(roster.liveness("a:1"), Some(Liveness::Live));
         assert!(!roster.answered("a:1"));
     }
 
@@ -170,7 +170,7 @@ mod tests {
     fn a_peer_that_is_gone_is_dropped_at_once() {
         let mut roster = roster();
         assert!(roster.gone("a:1"));
-        assert_eq!(roster.standing("a:1"), Some(Standing::Dropped));
+        assert_eq!(roster.liveness("a:1"), Some(Liveness::Dropped));
         assert!(!roster.gone("a:1"));
         assert!(roster.answered("a:1"), "it may come back");
     }
@@ -212,9 +212,9 @@ mod tests {
         let mut roster = roster();
         assert_eq!((0..3).filter(|_| roster.failed("a:1")).count(), 1);
         assert!(!roster.learn("a:1", "a"), "it is known already");
-        assert_eq!(roster.standing("a:1"), Some(Standing::Dropped));
+        assert_eq!(roster.liveness("a:1"), Some(Liveness::Dropped));
         assert!(roster.learn("a:1", "b"));
-        assert_eq!(roster.standing("a:1"), Some(Standing::Live));
+        assert_eq!(roster.liveness("a:1"), Some(Liveness::Live));
         let contact = roster.contact("a:1").unwrap();
         assert!(contact.is("a") && contact.is("b") && !contact.is("c"));
     }

@@ -16,7 +16,7 @@ use crate::wire::{Health, Identity, check_network};
 /// Checks at the same time.
 const AT_ONCE: usize = 32;
 /// Whole chains in one round.
-const MOST_PULLS: usize = 3;
+const MAX_PULLS: usize = 3;
 /// How long a block may be on its way before it counts as missing.
 const LONGEST_GRACE: Duration = Duration::from_millis(200);
 
@@ -124,7 +124,7 @@ impl Node {
         tokio::time::sleep(LONGEST_GRACE.min(self.settings.check_interval / 4)).await;
         let mut pulls = 0;
         for (contact, identity) in answers {
-            if pulls == MOST_PULLS || !self.needs_exchange(&identity) {
+            if pulls == MAX_PULLS || !self.needs_exchange(&identity) {
                 continue;
             }
             pulls += 1;

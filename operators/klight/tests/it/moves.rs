@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tonic::metadata::MetadataValue;
 use tonic::{Code, Request};
-use windlass_klight::peer::{Event, JoinError, Peer, PeerSettings, Standing};
+use windlass_klight::peer::{Event, JoinError, Liveness, Peer, PeerSettings};
 use windlass_klight::wire::messages::lightpeer_client::LightpeerClient;
 use windlass_klight::wire::messages::{ConnectRequest, Lightblock, PeerInfo};
 use windlass_klight::wire::{CallError, JoinAbout};
@@ -38,9 +38,9 @@ async fn durable(folder: &Path) -> Peer {
     Peer::start(PeerSettings { data: Some(folder.to_owned()), ..settings() }).await.expect("it starts")
 }
 
-fn standing(peer: &Peer, address: &str) -> Option<Standing> {
+fn liveness(peer: &Peer, address: &str) -> Option<Liveness> {
     let members = peer.members();
-    members.into_iter().find(|member| member.record.address == address)?.standing
+    members.into_iter().find(|member| member.record.address == address)?.liveness
 }
 
 #[tokio::test]
@@ -65,7 +65,7 @@ async fn a_peer_that_moves_takes_nothing_along() {
     assert_eq!(query(mover).await, ["of default/green"]);
     agreed(&[&green[0], &green[1], mover]).await;
     for member in &blue[..2] {
-        eventually("it is dropped", async || standing(member, mover.address()) == Some(Standing::Dropped))
+        eventually("it is dropped", async || liveness(member, mover.address()) == Some(Liveness::Dropped))
             .await;
     }
     // Both go on by themselves.
@@ -107,7 +107,7 @@ async fn a_peer_that_goes_back_is_a_member_again() {
     assert_eq!(query(mover).await, ["of default/blue"]);
     assert_eq!(query(&green[0]).await, ["of default/green", "green alone"]);
     // A check from before it came back may have dropped it once more.
-    eventually("it is live", async || standing(&blue[0], mover.address()) == Some(Standing::Live)).await;
+    eventually("it is live", async || liveness(&blue[0], mover.address()) == Some(Liveness::Live)).await;
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Networks form, agree, and go on without the dead.
 
-use windlass_klight::peer::{Peer, PeerSettings, Standing};
+use windlass_klight::peer::{Liveness, Peer, PeerSettings};
 use windlass_klight::wire::Health;
 
 use crate::support::{agreed, client, eventually, network, peer, query, settings, together};
@@ -136,7 +136,7 @@ async fn the_dead_are_dropped_and_the_rest_go_on() {
         eventually("the dead one is dropped", async || {
             let members = peer.members();
             let dead = members.iter().find(|member| member.record.address == address);
-            dead.is_some_and(|dead| dead.standing == Some(Standing::Dropped))
+            dead.is_some_and(|dead| dead.liveness == Some(Liveness::Dropped))
         })
         .await;
         assert_eq!(peer.counters().peers_dropped, 1);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tonic::metadata::MetadataValue;
 use tonic::{Code, Request};
-use windlass_klight::peer::{Event, Peer, PeerSettings, Standing};
+use windlass_klight::peer::{Event, Liveness, Peer, PeerSettings};
 use windlass_klight::wire::messages::lightpeer_client::LightpeerClient;
 
 use crate::support::{agreed, client, eventually, ids, network, query, settings};
@@ -13,9 +13,9 @@ async fn durable(folder: &Path) -> Peer {
     Peer::start(PeerSettings { data: Some(folder.to_owned()), ..settings() }).await.expect("it works")
 }
 
-fn standing(peer: &Peer, address: &str) -> Option<Standing> {
+fn liveness(peer: &Peer, address: &str) -> Option<Liveness> {
     let members = peer.members();
-    members.into_iter().find(|member| member.record.address == address)?.standing
+    members.into_iter().find(|member| member.record.address == address)?.liveness
 }
 
 #[tokio::test]
@@ -80,7 +80,7 @@ async fn replaced(old_name: &str, new_name: &str) -> (Vec<Peer>, Peer) {
     let address = old.address().to_owned();
     old.shutdown().await;
     for peer in &peers {
-        eventually("it is dropped", async || standing(peer, &address) == Some(Standing::Dropped)).await;
+        eventually("it is dropped", async || liveness(peer, &address) == Some(Liveness::Dropped)).await;
     }
     let new = Peer::start(PeerSettings { listen: address.parse().expect("it works"), ..named(new_name) })
         .await
@@ -93,7 +93,7 @@ async fn a_peer_that_returns_with_nothing_is_taken_back_by_its_name() {
     let (peers, returned) = replaced("pod-0", "pod-0").await;
     agreed(&[&peers[0], &peers[1], &returned]).await;
     assert_eq!(query(&returned).await, ["kept"]);
-    eventually("it counts again", async || standing(&peers[0], returned.address()) == Some(Standing::Live))
+    eventually("it counts again", async || liveness(&peers[0], returned.address()) == Some(Liveness::Live))
         .await;
     eventually("that is said", async || peers[0].counters().peers_returned > 0).await;
 }
@@ -106,11 +106,11 @@ async fn another_peer_at_the_address_of_a_dead_one_is_left_alone() {
         client(&peers[0]).persist(format!("{number}").into_bytes()).await.unwrap();
     }
     assert!(stranger.blocks().is_empty() && stranger.members().is_empty());
-    assert_eq!(standing(&peers[0], stranger.address()), Some(Standing::Dropped));
+    assert_eq!(liveness(&peers[0], stranger.address()), Some(Liveness::Dropped));
     // Until it is asked to join.
     stranger.join(peers[1].address()).await.unwrap();
     agreed(&[&peers[0], &peers[1], &stranger]).await;
-    assert_eq!(standing(&peers[0], stranger.address()), Some(Standing::Live));
+    assert_eq!(liveness(&peers[0], stranger.address()), Some(Liveness::Live));
 }
 
 #[tokio::test]

@@ -10,12 +10,12 @@ use super::axis::{TimeAxis, frame};
 
 /// Up to which part of a fair share each colour goes; the last one has no end.
 pub(super) const UP_TO: [f64; 6] = [0.25, 0.75, 0.95, 1.05, 1.25, 2.0];
-const MOST_HEIGHT: f64 = 200.0;
+const MAX_HEIGHT: f64 = 200.0;
 
 /// Draws all rows; returns where they end.
 pub(super) fn draw(body: &mut String, run: &Run, axis: &TimeAxis, top: i32) -> i32 {
     let instances = run.scenario.instances;
-    let row = (MOST_HEIGHT / instances as f64).floor().clamp(1.0, 8.0).min(MOST_HEIGHT / instances as f64);
+    let row = (MAX_HEIGHT / instances as f64).floor().clamp(1.0, 8.0).min(MAX_HEIGHT / instances as f64);
     let height = (row * instances as f64).ceil() as i32;
     let what = if has_costs(run) { "cost" } else { "load" };
     frame(

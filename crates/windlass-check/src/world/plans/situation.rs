@@ -11,7 +11,7 @@ use crate::ids::{ClusterId, EnvironmentId, HostId};
 use crate::index::ProcessIndex;
 use crate::intern::Id;
 use crate::world::shared::Locked;
-use crate::world::state::{MOST_PROCESSES, State};
+use crate::world::state::{MAX_PROCESSES, State};
 
 /// A process: its own state, and what surrounds it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -90,7 +90,7 @@ impl Situations {
     /// The state that some numbers stand for.
     pub(crate) fn decode(&mut self, words: &[u32]) -> State {
         let Situation { cluster, environment, .. } = self.get(stored::any_situation(words));
-        let mut hosts = [HostId::FIRST; MOST_PROCESSES];
+        let mut hosts = [HostId::FIRST; MAX_PROCESSES];
         for (process, number) in stored::situations(words) {
             let situation = self.get(number);
             debug_assert_eq!(

@@ -13,7 +13,7 @@ use windlass_model::workloads::{self, Step};
 use windlass_model::{Change, Cluster, Store, gc, protection};
 
 /// More steps than any of these tests needs.
-const MOST_STEPS: usize = 500;
+const MAX_STEPS: usize = 500;
 
 /// A cluster with a node and a default class of storage.
 fn ready_cluster() -> Cluster {
@@ -58,7 +58,7 @@ fn settle(cluster: &mut Cluster, order: Order, mut look: impl FnMut(&Cluster)) -
         perform(cluster, step);
         look(cluster);
         done.push(step.controller);
-        assert!(done.len() < MOST_STEPS, "no rest: {:?}", &done[MOST_STEPS - 20..]);
+        assert!(done.len() < MAX_STEPS, "no rest: {:?}", &done[MAX_STEPS - 20..]);
     }
 }
 
@@ -148,7 +148,7 @@ fn what_follows_from_changes_leads_to_the_same_end() {
             waiting.insert(0, effect.changes);
             steps += 1;
         }
-        assert!(steps < MOST_STEPS, "no rest");
+        assert!(steps < MAX_STEPS, "no rest");
     }
     let left = workloads::next_requests(cluster.store(), cluster.now());
     assert!(left.is_empty(), "forgotten: {left:?}");
