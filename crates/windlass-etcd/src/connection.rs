@@ -60,7 +60,7 @@ impl EtcdConnection {
     /// The registry of a ring. All of its instances must have the same spec.
     ///
     /// # Errors
-    /// The controller type is empty, or has a slash; or there cannot be so many slots.
+    /// The controller type is empty, or has a slash; or there cannot be this number of slots.
     pub fn registry(&self, spec: &RingSpec) -> Result<EtcdRegistry, EtcdError> {
         check_controller_type(&spec.controller_type)?;
         let slots = SlotCount::new(spec.slots)?;

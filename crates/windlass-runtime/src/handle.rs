@@ -38,7 +38,7 @@ pub(crate) struct Shared {
 pub(crate) fn warn_of_paused_shard(controller: &str) {
     tracing::warn!(
         controller,
-        "a sharded controller has 0 workers here: this instance keeps its slots, and nobody reconciles their objects"
+        "a sharded controller has 0 workers here: this instance keeps its slots, and no one reconciles their objects"
     );
 }
 

@@ -72,7 +72,7 @@ enum Fault {
 /// Slots that have been wrong for longer than a handover takes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CoverageGaps {
-    /// Nobody serves them.
+    /// No one serves them.
     pub unserved: BTreeSet<Slot>,
     /// Two instances say that they serve them.
     pub served_twice: BTreeSet<Slot>,
@@ -82,16 +82,16 @@ pub struct CoverageGaps {
 #[derive(Clone, Debug)]
 pub struct Coverage {
     count: SlotCount,
-    patience_ms: u64,
+    timeout_ms: u64,
     /// What is wrong now, and since when.
     wrong: BTreeMap<Slot, (Fault, Millis)>,
 }
 
 impl Coverage {
-    /// For a ring of so many slots. What is wrong for less than the patience is on its way, or old news: what instances say
+    /// For a ring with this number of slots. What is wrong for less than the timeout is on its way, or old news: what instances say
     /// is as old as their last renewal.
-    pub fn new(count: SlotCount, patience_ms: u64) -> Self {
-        Coverage { count, patience_ms, wrong: BTreeMap::new() }
+    pub fn new(count: SlotCount, timeout_ms: u64) -> Self {
+        Coverage { count, timeout_ms, wrong: BTreeMap::new() }
     }
 
     /// Takes what each living instance serves; returns what has been wrong for long.
@@ -120,7 +120,7 @@ impl Coverage {
             if known.0 != fault {
                 *known = (fault, now);
             }
-            if now >= known.1.plus(self.patience_ms) {
+            if now >= known.1.plus(self.timeout_ms) {
                 match fault {
                     Fault::Unserved => gaps.unserved.insert(slot),
                     Fault::ServedTwice => gaps.served_twice.insert(slot),
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn slot_that_nobody_serves_is_found_when_it_lasts() {
+    fn slot_that_no_one_serves_is_found_when_it_lasts() {
         let mut coverage = coverage();
         let (a, b) = (served("0-3"), served("5-7"));
         assert_eq!(coverage.observe([&a, &b], Millis(0)), CoverageGaps::default(), "it may be on its way");

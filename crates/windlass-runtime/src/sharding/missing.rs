@@ -1,7 +1,7 @@
 //! Parents that are yet to be made, of slots that begin to be served.
 //!
 //! Whatever is watched may name a parent that does not exist, for the owner of the slot of its name to make. While a slot
-//! is on its way, nobody is its owner and such a trigger is dropped. A parent that exists is reconciled when its slot is
+//! is on its way, no one is its owner and such a trigger is dropped. A parent that exists is reconciled when its slot is
 //! served again; one that does not is found by looking through what is watched once more.
 
 use std::collections::BTreeSet;

@@ -377,8 +377,8 @@ async fn members_of_other_settings_are_refused(cluster: &Cluster) {
     let elsewhere = |settings: ShardSettings| settings.in_namespace("default");
     let (slow, other) =
         (member_with(cluster, "slow", slower).await, member_with(cluster, "other", elsewhere).await);
-    eventually("it is told", async || explains(&slow, "has leases of 2000 ms")).await;
-    eventually("it is told", async || explains(&other, "has leases in namespace")).await;
+    eventually("it is notified", async || explains(&slow, "has leases of 2000 ms")).await;
+    eventually("it is notified", async || explains(&other, "has leases in namespace")).await;
     create_pairs(cluster).await;
     until_all_ready(cluster).await;
     assert_eq!(gauge(&slow, "windlass_shard_slots_owned") + gauge(&other, "windlass_shard_slots_owned"), 0);
@@ -387,8 +387,8 @@ async fn members_of_other_settings_are_refused(cluster: &Cluster) {
     }
 }
 
-/// An instance that lives, owns slots and never loads them is noticed by the others: nobody looks after its objects.
-async fn objects_that_nobody_serves_are_counted(cluster: &Cluster) {
+/// An instance that lives, owns slots and never loads them is noticed by the others: no one looks after its objects.
+async fn objects_that_no_one_serves_are_counted(cluster: &Cluster) {
     install_rings(cluster).await;
     create_pairs(cluster).await;
     let first = member(cluster, "first").await;
@@ -508,7 +508,7 @@ on_both_servers! {
     deleted_ring_is_made_again_above_its_epochs
     members_of_other_settings_are_refused
     missing_namespace_of_leases_is_named
-    objects_that_nobody_serves_are_counted
+    objects_that_no_one_serves_are_counted
     edited_ring_is_explained
     two_members_share_the_parents
     objects_of_a_killed_member_are_taken_over
@@ -533,7 +533,7 @@ macro_rules! without_shard_selectors {
 }
 
 without_shard_selectors! {
-    objects_that_nobody_serves_are_counted
+    objects_that_no_one_serves_are_counted
     two_members_share_the_parents
     objects_of_a_killed_member_are_taken_over
     member_that_leaves_hands_over
@@ -597,7 +597,7 @@ async fn until_made(cluster: &Cluster) {
     }
 }
 
-/// What names them may have been there before any instance was: its events were dropped while nobody served their slots.
+/// What names them may have been there before any instance was: its events were dropped while no one served their slots.
 #[tokio::test]
 async fn missing_parents_of_before_are_made() {
     let embedded = Embedded::start().await;
@@ -614,7 +614,7 @@ async fn missing_parents_of_before_are_made() {
     second.running.stop().await;
 }
 
-/// The API server may fail just when it is asked whose a parent is. Nobody else knows of what triggered it.
+/// The API server may fail just when it is asked whose a parent is. No one else knows of what triggered it.
 #[tokio::test]
 async fn parent_that_could_not_be_read_is_read_again() {
     let embedded = Embedded::start().await;

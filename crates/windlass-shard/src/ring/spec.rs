@@ -93,7 +93,7 @@ impl RingSpec {
         }
     }
 
-    /// What an instance that wants another spec must be told, as the end of a sentence about the ring.
+    /// Why an instance that wants another spec cannot join, as the end of a sentence about the ring.
     pub fn difference(&self, wanted: &RingSpec) -> Option<String> {
         let differ = |is: &dyn fmt::Display, what: &dyn fmt::Display| {
             Some(format!("has {is}, and this instance is set to {what}"))
