@@ -18,9 +18,16 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsConnector;
 
+/// What was counted.
+#[derive(Default)]
+struct Counted {
+    bytes: AtomicU64,
+    requests: AtomicU64,
+}
+
 /// A running proxy.
 pub(crate) struct Proxy {
-    counted: Arc<AtomicU64>,
+    counted: Arc<Counted>,
     folder: Folder,
     _runtime: tokio::runtime::Runtime,
 }
@@ -32,7 +39,7 @@ impl Proxy {
         let upstream: SocketAddr = access.url.trim_start_matches("https://").parse().context("an address")?;
         let connector = connector(access)?;
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
-        let (address, counted) = (listener.local_addr()?, Arc::new(AtomicU64::new(0)));
+        let (address, counted) = (listener.local_addr()?, Arc::new(Counted::default()));
         let counter = counted.clone();
         runtime.spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
@@ -53,7 +60,12 @@ impl Proxy {
 
     /// The bytes that were counted up to now.
     pub(crate) fn bytes(&self) -> u64 {
-        self.counted.load(Ordering::Relaxed)
+        self.counted.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Number of lists and watches that were asked for up to now.
+    pub(crate) fn requests(&self) -> u64 {
+        self.counted.requests.load(Ordering::Relaxed)
     }
 }
 
@@ -81,7 +93,7 @@ async fn pass(
     client: TcpStream,
     upstream: SocketAddr,
     connector: TlsConnector,
-    counter: Arc<AtomicU64>,
+    counter: Arc<Counted>,
 ) -> Result<()> {
     let server = TcpStream::connect(upstream).await?;
     client.set_nodelay(true)?;
@@ -91,7 +103,7 @@ async fn pass(
     let (from_client, to_client) = client.into_split();
     let counts = AtomicBool::new(false);
     tokio::select! {
-        ended = requests(from_client, to_server, &counts) => ended,
+        ended = requests(from_client, to_server, &counts, &counter) => ended,
         ended = answers(from_server, to_client, &counts, &counter) => ended,
     }
 }
@@ -101,6 +113,7 @@ async fn requests(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
     counts: &AtomicBool,
+    counter: &Counted,
 ) -> Result<()> {
     let mut buffer = Vec::new();
     loop {
@@ -117,7 +130,9 @@ async fn requests(
                 return Ok(());
             }
         }
-        counts.store(reads_children(&text), Ordering::Relaxed);
+        let is_counted = reads_children(&text);
+        counts.store(is_counted, Ordering::Relaxed);
+        counter.requests.fetch_add(u64::from(is_counted), Ordering::Relaxed);
         to.write_all(&buffer[..length]).await?;
         to.flush().await?;
         buffer.drain(..length);
@@ -128,7 +143,7 @@ async fn answers(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
     counts: &AtomicBool,
-    counter: &AtomicU64,
+    counter: &Counted,
 ) -> Result<()> {
     let mut buffer = vec![0; 64 * 1024];
     loop {
@@ -137,7 +152,7 @@ async fn answers(
             return Ok(());
         }
         if counts.load(Ordering::Relaxed) {
-            counter.fetch_add(count as u64, Ordering::Relaxed);
+            counter.bytes.fetch_add(count as u64, Ordering::Relaxed);
         }
         to.write_all(&buffer[..count]).await?;
     }

@@ -20,6 +20,9 @@ const WARM_UP: u64 = 50;
 /// When no more bytes come for so long, all have come.
 const QUIET: Duration = Duration::from_millis(500);
 
+/// When no watch is opened for so long, none was waiting to be.
+const WATCHES_STAY: Duration = Duration::from_secs(6);
+
 /// All about throughput.
 pub(crate) fn measure(sizes: &Sizes, results: &mut Results) -> Result<()> {
     alone(sizes, results)?;
@@ -165,6 +168,7 @@ fn bytes_per_child(
     let mut fleet = Fleet::start(&cluster, members, count)?;
     cluster.create('w', WARM_UP * count as u64, "0")?;
     fleet.settle("1")?;
+    until_watches_stay(&proxy);
     let before = when_quiet(&proxy);
     let [first, second] = ["first", "second"].map(|value| value.to_owned() + &"x".repeat(value_bytes));
     cluster.create('p', sizes.parents, &first)?;
@@ -175,6 +179,18 @@ fn bytes_per_child(
     let changed = cluster.children()?.wait(names.len(), &second, |name| name.starts_with('p'));
     fleet.explained(changed)?;
     Ok((when_quiet(&proxy) - before) as f64 / sizes.parents as f64)
+}
+
+/// Waits until watches have been the same for a while: an instance that has owned more slots than now narrows its watches a few
+/// seconds later.
+fn until_watches_stay(proxy: &Proxy) {
+    let (mut requests, mut since) = (proxy.requests(), Instant::now());
+    while since.elapsed() < WATCHES_STAY {
+        sleep(QUIET);
+        if proxy.requests() != requests {
+            (requests, since) = (proxy.requests(), Instant::now());
+        }
+    }
 }
 
 fn when_quiet(proxy: &Proxy) -> u64 {
