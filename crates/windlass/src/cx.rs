@@ -155,7 +155,15 @@ impl<P: Kind> Cx<P> {
     /// # Errors
     /// When the API refuses, or the object is not what the type says.
     pub async fn cached<K: Kind>(&self, name: &str) -> Result<Option<K>, Error> {
-        self.read_one(&self.target.namespace, name, Shortcut::Cache).await
+        self.cached_in(&self.target.namespace, name).await
+    }
+
+    /// As [`Cx::get_in`], but the driver may answer from its watch cache.
+    ///
+    /// # Errors
+    /// When the API refuses, or the object is not what the type says.
+    pub async fn cached_in<K: Kind>(&self, namespace: &str, name: &str) -> Result<Option<K>, Error> {
+        self.read_one(namespace, name, Shortcut::Cache).await
     }
 
     /// The objects of a kind that match. Never stale.

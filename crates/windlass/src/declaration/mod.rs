@@ -169,6 +169,14 @@ impl Declaration {
         self
     }
 
+    /// Nothing is written to the status of parents: no conditions, no inventory. For a kind without a status, and for one
+    /// whose parents are many and have little to say. Outputs are found again by their labels alone, as for parents of
+    /// built-in kinds.
+    pub fn without_status(&mut self) -> &mut Self {
+        self.keeps_status = false;
+        self
+    }
+
     /// How to make a parent that does not exist when a watched object (see [`Declaration::watches`]), or something
     /// outside the cluster, names it. It should be one that [`Declaration::parents`] selects.
     ///
@@ -233,7 +241,7 @@ impl Declaration {
     }
 
     /// Whether conditions and inventory are written to the parent's status. Parents of built-in kinds have no
-    /// room for them: their outputs are found again by labels alone.
+    /// room for them, and [`Declaration::without_status`] keeps them away: their outputs are found again by labels alone.
     pub fn keeps_status(&self) -> bool {
         self.keeps_status
     }
