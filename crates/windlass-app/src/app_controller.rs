@@ -1,5 +1,7 @@
 //! A controller, with what the command line has to know of it.
 
+use std::collections::BTreeSet;
+
 use anyhow::bail;
 use serde::Serialize;
 use serde_json::Value;
@@ -9,6 +11,7 @@ use windlass::{Controller, Machine};
 #[derive(Clone)]
 pub struct AppController {
     about: String,
+    suite: Option<String>,
     controller: Controller,
     definition: Option<Value>,
     namespaces: Vec<String>,
@@ -17,9 +20,15 @@ pub struct AppController {
 impl AppController {
     /// The controller of a machine.
     pub fn new(machine: impl Machine) -> Self {
+        AppController::of(Controller::new(machine))
+    }
+
+    /// A controller that exists already, such as one of a library that makes several.
+    pub fn of(controller: Controller) -> Self {
         AppController {
             about: String::new(),
-            controller: Controller::new(machine),
+            suite: None,
+            controller,
             definition: None,
             namespaces: Vec::new(),
         }
@@ -58,6 +67,17 @@ impl AppController {
         AppController { namespaces: namespaces.into_iter().map(Into::into).collect(), ..self }
     }
 
+    /// Makes it part of a suite: controllers that work together, and that `run` and `manifests` know by one name, too.
+    #[must_use]
+    pub fn suite(self, name: impl Into<String>) -> Self {
+        AppController { suite: Some(name.into()), ..self }
+    }
+
+    /// The suite that it is part of, if it is.
+    pub fn suite_name(&self) -> Option<&str> {
+        self.suite.as_deref()
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         self.controller.name()
@@ -76,6 +96,11 @@ impl AppController {
     /// The definition of its parent kind, if that is a custom resource.
     pub fn custom_resource(&self) -> Option<&Value> {
         self.definition.as_ref()
+    }
+
+    /// Whether this is its name, or that of its suite.
+    fn is_called(&self, name: &str) -> bool {
+        self.name() == name || self.suite_name() == Some(name)
     }
 
     /// Whether its parents are called so: `Pair`, `pairs`, `pairs.example.windlass.dev`, `Pair.example.windlass.dev`, or by
@@ -106,21 +131,27 @@ pub(crate) fn namespaces(controllers: &[&AppController], given: &[String], all: 
     controllers.iter().flat_map(|known| known.namespaces.iter().cloned()).collect()
 }
 
-/// The controllers with these names, or all if there are none.
+/// The controllers with these names or of suites with these names, or all if there are none.
 pub(crate) fn named<'a>(
     all: &'a [AppController],
     names: &[String],
 ) -> anyhow::Result<Vec<&'a AppController>> {
     for name in names {
-        if !all.iter().any(|known| known.name() == name) {
+        if !all.iter().any(|known| known.is_called(name)) {
             let known: Vec<String> =
-                all.iter().map(|known| format!("\n  {:<16}{}", known.name(), known.about)).collect();
-            bail!("there is no controller {name:?}; there are:{}", known.concat());
+                all.iter().map(|known| format!("\n  {:<24}{}", known.name(), known.about)).collect();
+            bail!("there is no controller {name:?}; there are:{}{}", known.concat(), suites(all));
         }
     }
     let is_wanted =
-        |known: &&AppController| names.is_empty() || names.iter().any(|name| name == known.name());
+        |known: &&AppController| names.is_empty() || names.iter().any(|name| known.is_called(name));
     Ok(all.iter().filter(is_wanted).collect())
+}
+
+/// The suites, for a message.
+fn suites(all: &[AppController]) -> String {
+    let names: BTreeSet<&str> = all.iter().filter_map(AppController::suite_name).collect();
+    names.iter().map(|name| format!("\n  {name:<24}all controllers of this suite")).collect()
 }
 
 /// Their names, for messages.
@@ -173,6 +204,15 @@ mod tests {
     fn an_unknown_name_is_answered_with_those_that_there_are() {
         let all = [AppController::new(TwoConfigMaps).about("two maps")];
         let message = named(&all, &["three".to_owned()]).err().unwrap().to_string();
-        assert!(message.contains("\"three\"; there are:\n  two-configmaps  two maps"), "{message}");
+        assert!(message.contains("\"three\"; there are:\n  two-configmaps          two maps"), "{message}");
+    }
+
+    #[test]
+    fn a_suite_stands_for_its_controllers() {
+        let all = [AppController::new(TwoConfigMaps).suite("examples"), AppController::new(WebApps)];
+        let found = named(&all, &["examples".to_owned()]).unwrap();
+        assert_eq!(found.iter().map(|one| one.name()).collect::<Vec<_>>(), ["two-configmaps"]);
+        let message = named(&all, &["three".to_owned()]).err().unwrap().to_string();
+        assert!(message.contains("\n  examples                all controllers of this suite"), "{message}");
     }
 }

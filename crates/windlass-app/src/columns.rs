@@ -1,7 +1,7 @@
 //! Tables for people.
 
 /// Lines under a line of titles, with columns that are as wide as they must be.
-pub(crate) fn table<const COLUMNS: usize>(
+pub fn table<const COLUMNS: usize>(
     titles: [&str; COLUMNS],
     rows: impl IntoIterator<Item = [String; COLUMNS]>,
 ) -> String {

@@ -26,7 +26,7 @@ mod app_check;
 mod app_controller;
 mod arguments;
 mod check;
-mod columns;
+pub mod columns;
 mod command;
 mod completions;
 #[cfg(feature = "etcd")]
@@ -51,7 +51,7 @@ mod seed;
 mod shard_arguments;
 mod simulate;
 mod svg;
-mod watching;
+pub mod watching;
 
 pub use address::address;
 pub use app::{App, main};

@@ -11,7 +11,7 @@ pub fn is_coloured(stream: &impl IsTerminal) -> bool {
 
 /// How to print.
 #[derive(Args, Clone, Copy, Debug, Default)]
-pub(crate) struct OutputArguments {
+pub struct OutputArguments {
     /// Output format.
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     output: Format,
@@ -34,7 +34,8 @@ impl OutputArguments {
     #[cfg(test)]
     pub(crate) const JSON: OutputArguments = OutputArguments { output: Format::Json, json: false };
 
-    pub(crate) fn is_json(self) -> bool {
+    /// Whether a program reads it.
+    pub fn is_json(self) -> bool {
         self.json || self.output == Format::Json
     }
 }

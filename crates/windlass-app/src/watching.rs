@@ -7,7 +7,7 @@ use std::time::Duration;
 ///
 /// # Errors
 /// It cannot be read at first, or written. What cannot be read later is reported, and read again.
-pub(crate) async fn print<Read>(
+pub async fn print<Read>(
     watch: Option<Duration>,
     mut read: impl AsyncFnMut() -> anyhow::Result<Read>,
     differs: impl Fn(&Read, &Read) -> bool,
