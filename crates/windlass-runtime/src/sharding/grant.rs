@@ -95,9 +95,10 @@ impl Grant {
 
 impl Drop for Grant {
     fn drop(&mut self) {
-        self.shard.slots().end(self.slot);
-        // A drain may have waited for this.
-        self.shard.wake.notify_one();
+        // The protocol looks at all slots when it wakes up, which is too much to do after each reconcile.
+        if self.shard.slots().end(self.slot) {
+            self.shard.wake.notify_one();
+        }
     }
 }
 

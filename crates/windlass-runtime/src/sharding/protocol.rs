@@ -143,6 +143,10 @@ impl Protocol {
         let (gained, lost_slots) = (load.len(), lost.len());
         tracing::info!(ring, gained, started = started.len(), draining, lost = lost_slots, "slots changed");
         self.drop_slots(&lost);
+        if draining > 0 {
+            // Slots without active reconciles are drained already, and nothing else says so.
+            self.shard.wake.notify_one();
+        }
         self.enqueue_missing(started, driving);
         if !load.is_empty() {
             self.load(load, driving);

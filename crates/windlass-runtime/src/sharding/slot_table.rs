@@ -86,13 +86,16 @@ impl SlotTable {
         Some(epoch)
     }
 
-    /// A reconcile has ended.
-    pub(crate) fn end(&mut self, slot: Slot) {
+    /// A reconcile has ended. Returns whether a drain may have waited for it: it was the last one of a slot that is not
+    /// served any more.
+    pub(crate) fn end(&mut self, slot: Slot) -> bool {
         let active = self.active.get_mut(&slot).expect("what ends has begun");
         *active -= 1;
-        if *active == 0 {
-            self.active.remove(&slot);
+        if *active > 0 {
+            return false;
         }
+        self.active.remove(&slot);
+        self.serves(slot).is_none()
     }
 
     /// A write that was sent at this time, or later, got no answer.
@@ -154,11 +157,21 @@ mod tests {
         table.begin(SLOT);
         table.begin(SLOT);
         table.drain(SLOT, FIRST);
-        for _ in 0..2 {
+        for is_last in [false, true] {
             assert_eq!(table.drained(FLIGHT_MS, Millis(9)), []);
-            table.end(SLOT);
+            assert_eq!(table.end(SLOT), is_last);
         }
         assert_eq!(table.drained(FLIGHT_MS, Millis(9)), [(SLOT, FIRST)]);
+    }
+
+    #[test]
+    fn no_drain_waits_for_a_reconcile_of_a_slot_that_stays() {
+        let mut table = serving();
+        table.begin(SLOT);
+        assert!(!table.end(SLOT));
+        table.begin(SLOT);
+        table.drop_slot(SLOT, FIRST);
+        assert!(table.end(SLOT), "it was lost meanwhile");
     }
 
     #[test]
