@@ -1,0 +1,18 @@
+//! Virtual networks: VPCs, networks and endpoints as custom resources, the operators that provision them, and the daemon
+//! that keeps the tables of a node.
+//!
+//! Start with `tables::Inventory`: it says which rows the objects ask for, and everything else makes it so. [`api`] has the
+//! objects, `operators` the machines, `droplets` what they call, and `daemon` what answers.
+
+pub mod address;
+pub mod api;
+mod mistake;
+pub mod names;
+mod settings;
+pub mod tables;
+
+pub use mistake::Mistake;
+pub use settings::{MizarSettings, SettingError};
+
+/// The version of the protocol between operators and daemons.
+pub const PROTOCOL: u32 = 1;

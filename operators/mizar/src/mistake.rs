@@ -1,0 +1,36 @@
+//! Mistakes of the original, for the checks that must find them.
+
+/// What an operator does wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mistake {
+    /// Addresses are given out without a claim, so two endpoints can get the same.
+    ClaimsNoAddress,
+    /// The address of a deleted endpoint is never free again.
+    KeepsAddresses,
+    /// The broadcast address is given out, too.
+    GivesOutBroadcast,
+    /// MAC addresses have the multicast bit.
+    MulticastMac,
+    /// A VNI is drawn without a claim, so two VPCs can get the same.
+    ClaimsNoVni,
+    /// Fewer dividers or bouncers than before are ignored.
+    IgnoresScaleIn,
+    /// A bouncer is told of the divider that is new, and forgets the others.
+    SendsOnlyTheNewDivider,
+    /// Dividers and bouncers stay on a droplet that is lost.
+    StaysOnLostDroplets,
+    /// A service that has lost all its backends keeps the old ones.
+    KeepsLastBackends,
+    /// A VPC is Provisioned before its dividers are.
+    DoesNotWaitForDividers,
+    /// An error of a daemon is permanent.
+    GivesUpOnErrors,
+    /// A daemon that was restarted is not programmed again.
+    IgnoresRestarts,
+    /// The deletion of a network waits for what never leaves.
+    NeverDeletesNetworks,
+    /// An operator moves an object into a phase that is not its business.
+    MovesWhatIsNotItsOwn,
+    /// Objects are read before rows, so an operator that has seen old ones can write last.
+    ReadsObjectsFirst,
+}
