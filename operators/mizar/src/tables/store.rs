@@ -1,0 +1,230 @@
+//! The rows of one daemon with their generations: what the daemon keeps, and what its model keeps.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use serde::{Deserialize, Serialize};
+
+use super::change::{Change, Held};
+use super::row::{Key, Row};
+use super::scope::Scope;
+use crate::address::Range;
+
+/// The rows of one daemon, and the traces of deleted ones.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TableStore {
+    rows: BTreeMap<Key, Generation>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Generation {
+    number: u64,
+    row: Option<Row>,
+}
+
+/// Why a batch of changes was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{key} is of generation {held} by now, and not of {replaces}")]
+pub struct Outdated {
+    /// The first row that has changed.
+    pub key: Key,
+    /// Its generation.
+    pub held: u64,
+    /// The generation that the change was based on.
+    pub replaces: u64,
+}
+
+impl TableStore {
+    /// The rows in some scopes, and those with some keys, deleted ones included.
+    pub fn held(&self, scopes: &[Scope], keys: &[Key]) -> Vec<Held> {
+        let mut found: BTreeMap<&Key, &Generation> = BTreeMap::new();
+        for scope in scopes {
+            for first in scope.ranges() {
+                let range =
+                    self.rows.range(&first..).take_while(|(key, _)| scope.may_go_on_after(&first, key));
+                found.extend(range.filter(|(key, _)| scope.contains(key)));
+            }
+        }
+        found.extend(keys.iter().filter_map(|key| self.rows.get_key_value(key)));
+        let held = |(key, held): (&Key, &Generation)| Held {
+            key: key.clone(),
+            row: held.row.clone(),
+            generation: held.number,
+        };
+        found.into_iter().map(held).collect()
+    }
+
+    /// The rows that there are.
+    pub fn rows(&self) -> impl Iterator<Item = (&Key, &Row)> {
+        self.rows.iter().filter_map(|(key, held)| Some((key, held.row.as_ref()?)))
+    }
+
+    /// Whether changes can be performed.
+    ///
+    /// # Errors
+    /// When a row is not of the generation that its change replaces.
+    pub fn check(&self, changes: &[Change]) -> Result<(), Outdated> {
+        for Change { key, replaces, .. } in changes {
+            let held = self.rows.get(key).map_or(0, |held| held.number);
+            if held != *replaces {
+                return Err(Outdated { key: key.clone(), held, replaces: *replaces });
+            }
+        }
+        Ok(())
+    }
+
+    /// Performs all changes, or none.
+    ///
+    /// # Errors
+    /// When a row is not of the generation that its change replaces.
+    pub fn write(&mut self, changes: &[Change]) -> Result<(), Outdated> {
+        self.check(changes)?;
+        for Change { key, row, replaces } in changes {
+            self.rows.insert(key.clone(), Generation { number: replaces + 1, row: row.clone() });
+        }
+        Ok(())
+    }
+
+    /// One row.
+    pub fn get(&self, key: &Key) -> Option<&Row> {
+        self.rows.get(key)?.row.as_ref()
+    }
+
+    /// The network of a VPC that an address is in: the one with the longest prefix.
+    pub fn network_of(&self, tunnel: u32, ip: Ipv4Addr) -> Option<(&Key, &Row)> {
+        let of_address = |key: &Key| match key {
+            Key::Net { tunnel: of, nip, prefix } if *of == tunnel => {
+                Range::new(nip, *prefix).ok().filter(|range| range.contains(ip)).map(|_| *prefix)
+            }
+            _ => None,
+        };
+        self.rows()
+            .filter_map(|(key, row)| Some((of_address(key)?, key, row)))
+            .max_by_key(|found| found.0)
+            .map(|(_, key, row)| (key, row))
+    }
+
+    /// Forgets the trace of a deleted row: only when no request can still be on its way that was decided on before.
+    pub fn forget(&mut self, key: &Key) {
+        if self.rows.get(key).is_some_and(|held| held.row.is_none()) {
+            self.rows.remove(key);
+        }
+    }
+}
+
+/// As a list: JSON has no maps with such keys.
+impl Serialize for TableStore {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.held(&[Scope::All], &[]).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for TableStore {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let held = Vec::<Held>::deserialize(deserializer)?.into_iter();
+        let rows = held.map(|Held { key, row, generation }| (key, Generation { number: generation, row }));
+        Ok(TableStore { rows: rows.collect() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::Protocol;
+
+    fn change(tunnel: u32, router: Option<&str>, replaces: u64) -> Change {
+        let row = router.map(|router| Row::Vpc { routers_ips: vec![router.to_owned()] });
+        Change { key: Key::Vpc { tunnel }, row, replaces }
+    }
+
+    #[test]
+    fn a_late_write_changes_nothing() {
+        let mut store = TableStore::default();
+        let late = [change(1, Some("late"), 0)];
+        assert_eq!(store.write(&[change(1, Some("a"), 0), change(2, Some("b"), 0)]), Ok(()));
+        assert_eq!(store.write(&[change(1, None, 1)]), Ok(()));
+        let why = store.write(&late).expect_err("it is late").to_string();
+        assert_eq!(why, "Vpc 1 is of generation 2 by now, and not of 0");
+        assert_eq!(store.rows().count(), 1);
+    }
+
+    #[test]
+    fn a_batch_is_performed_whole_or_not_at_all() {
+        let mut store = TableStore::default();
+        assert!(store.write(&[change(1, Some("a"), 0), change(2, Some("b"), 7)]).is_err());
+        assert_eq!(store, TableStore::default());
+    }
+
+    #[test]
+    fn every_scope_finds_what_it_contains_and_no_more() {
+        let ip = |last: u8| format!("10.0.0.{last}");
+        let keys = [
+            Key::Vpc { tunnel: 1 },
+            Key::Vpc { tunnel: 2 },
+            Key::Net { tunnel: 1, nip: "10.0.0.0".to_owned(), prefix: 24 },
+            Key::Net { tunnel: 2, nip: "10.0.0.0".to_owned(), prefix: 24 },
+            Key::Endpoint { tunnel: 1, ip: ip(2) },
+            Key::Endpoint { tunnel: 1, ip: ip(3) },
+            Key::Endpoint { tunnel: 2, ip: ip(2) },
+            Key::Substrate { user: "a".to_owned(), ip: ip(2) },
+            Key::Substrate { user: "a".to_owned(), ip: ip(3) },
+            Key::Substrate { user: "b".to_owned(), ip: ip(2) },
+            Key::Port { tunnel: 1, ip: ip(2), port: 80, protocol: Protocol::Tcp },
+            Key::Port { tunnel: 1, ip: ip(2), port: 80, protocol: Protocol::Udp },
+            Key::Port { tunnel: 1, ip: ip(3), port: 80, protocol: Protocol::Tcp },
+            Key::AgentEndpoint { itf: "x".to_owned(), ip: ip(2) },
+            Key::AgentEndpoint { itf: "y".to_owned(), ip: ip(2) },
+            Key::AgentMetadata { itf: "x".to_owned() },
+            Key::AgentMetadata { itf: "y".to_owned() },
+            Key::Interface { namespace: "n".to_owned(), pod: "p".to_owned(), itf: "eth0".to_owned() },
+            Key::Interface { namespace: "n".to_owned(), pod: "q".to_owned(), itf: "eth0".to_owned() },
+        ];
+        let mut store = TableStore::default();
+        let written = keys.clone().map(|key| Change { key, row: None, replaces: 0 });
+        assert_eq!(store.write(&written), Ok(()));
+        let scopes = [
+            Scope::All,
+            Scope::Vpc { tunnel: 1 },
+            Scope::Nets { tunnel: 1 },
+            Scope::Net { tunnel: 2, nip: "10.0.0.0".to_owned() },
+            Scope::Address { tunnel: 1, ip: ip(2) },
+            Scope::Addresses { tunnel: 1, range: "10.0.0.0/30".to_owned() },
+            Scope::User { user: "a".to_owned() },
+            Scope::Agent { itf: "x".to_owned() },
+            Scope::Interface { namespace: "n".to_owned(), pod: "p".to_owned() },
+        ];
+        for scope in scopes {
+            let expected: Vec<&Key> = keys.iter().filter(|key| scope.contains(key)).collect();
+            assert!(!expected.is_empty(), "{scope:?} is not tried");
+            let held = store.held(std::slice::from_ref(&scope), &[]);
+            assert_eq!(held.iter().map(|held| &held.key).collect::<Vec<_>>(), expected, "{scope:?}");
+        }
+    }
+
+    #[test]
+    fn the_longest_prefix_wins() {
+        let mut store = TableStore::default();
+        let net = |nip: &str, prefix| Change {
+            key: Key::Net { tunnel: 1, nip: nip.to_owned(), prefix },
+            row: Some(Row::Net { switches_ips: Vec::new() }),
+            replaces: 0,
+        };
+        assert_eq!(store.write(&[net("10.0.0.0", 8), net("10.1.0.0", 16)]), Ok(()));
+        let found = |ip: [u8; 4]| store.network_of(1, ip.into()).map(|(key, _)| key.to_string());
+        assert_eq!(found([10, 1, 2, 3]).as_deref(), Some("Net 1 10.1.0.0/16"));
+        assert_eq!(found([10, 2, 2, 3]).as_deref(), Some("Net 1 10.0.0.0/8"));
+        assert_eq!(found([11, 2, 2, 3]), None);
+    }
+
+    #[test]
+    fn only_traces_of_deleted_rows_are_forgotten() {
+        let mut store = TableStore::default();
+        assert_eq!(store.write(&[change(1, Some("a"), 0), change(2, None, 0)]), Ok(()));
+        store.forget(&Key::Vpc { tunnel: 1 });
+        store.forget(&Key::Vpc { tunnel: 2 });
+        let left: Vec<Held> = store.held(&[Scope::All], &[]);
+        assert_eq!(left.len(), 1);
+        let json = serde_json::to_value(&store).expect("JSON");
+        assert_eq!(serde_json::from_value::<TableStore>(json).expect("the same"), store);
+    }
+}
