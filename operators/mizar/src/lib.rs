@@ -6,10 +6,13 @@
 
 pub mod address;
 pub mod api;
+pub mod daemon;
+pub mod droplets;
 mod mistake;
 pub mod names;
 mod settings;
 pub mod tables;
+pub mod wire;
 
 pub use mistake::Mistake;
 pub use settings::{MizarSettings, SettingError};
