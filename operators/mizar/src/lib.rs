@@ -1,8 +1,17 @@
 //! Virtual networks: VPCs, networks and endpoints as custom resources, the operators that provision them, and the daemon
 //! that keeps the tables of a node.
 //!
-//! Start with `tables::Inventory`: it says which rows the objects ask for, and everything else makes it so. [`api`] has the
-//! objects, `operators` the machines, `droplets` what they call, and `daemon` what answers.
+//! Start with [`tables::Inventory`]: it says which rows the objects ask for, and everything else makes it so. [`api`] has the
+//! objects, [`operators`] the machines, [`droplets`] what they call, and [`daemon`] what answers.
+//!
+//! ```
+//! use windlass_mizar::MizarSettings;
+//! use windlass_mizar::operators;
+//!
+//! let names: Vec<String> =
+//!     operators::all(&MizarSettings::default()).iter().map(|one| one.name().to_owned()).collect();
+//! assert!(names.contains(&"mizar-vpc".to_owned()));
+//! ```
 
 pub mod address;
 pub mod api;
@@ -10,6 +19,7 @@ pub mod daemon;
 pub mod droplets;
 mod mistake;
 pub mod names;
+pub mod operators;
 mod settings;
 pub mod tables;
 pub mod wire;
