@@ -15,17 +15,23 @@
 
 pub mod address;
 pub mod api;
+pub mod audit;
+pub mod builtins;
 pub mod daemon;
 pub mod droplets;
 mod mistake;
 pub mod names;
 pub mod operators;
 mod settings;
+mod suite;
 pub mod tables;
 pub mod wire;
+pub mod workflows;
+pub mod worlds;
 
 pub use mistake::Mistake;
 pub use settings::{MizarSettings, SettingError};
+pub use suite::{Operator, suite};
 
 /// The version of the protocol between operators and daemons.
 pub const PROTOCOL: u32 = 1;

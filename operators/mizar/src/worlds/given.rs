@@ -1,0 +1,124 @@
+//! Objects as operators that are not part of a world have left them.
+
+use serde_json::{Value, json};
+
+use super::VNI;
+use crate::address::Range;
+use crate::api::{Bouncer, Divider, Droplet, Endpoint, Subnet, Vpc};
+
+fn read<K: serde::de::DeserializeOwned>(object: Value) -> K {
+    serde_json::from_value(object).expect("a world is written with care")
+}
+
+/// A droplet whose daemon is known: `192.168.0.N` for the one of index N - 1.
+pub(super) fn droplet(name: &str, index: usize) -> Droplet {
+    let number = index + 1;
+    read(json!({
+        "metadata": { "name": name, "namespace": "default" },
+        "spec": { "ip": format!("192.168.0.{number}"), "mac": format!("02:00:00:00:00:0{number}") },
+        "status": { "phase": "Provisioned", "boot": format!("{name}-1"), "lost": false, "load": 0, "placed": [] },
+    }))
+}
+
+pub(super) fn vpc(name: &str, vni: Option<u32>) -> Vpc {
+    read(json!({
+        "metadata": { "name": name, "namespace": "default" },
+        "spec": { "ip": "10.0.0.0", "prefix": 16, "vni": vni },
+        "status": { "phase": "Provisioned", "vni": VNI, "dividers": 1 },
+    }))
+}
+
+pub(super) fn subnet(name: &str, ip: &str, prefix: u32) -> Subnet {
+    read(json!({
+        "metadata": { "name": name, "namespace": "default" },
+        "spec": { "ip": ip, "prefix": prefix, "vpc": "vpc0" },
+        "status": { "phase": "Provisioned", "vni": VNI, "used": 0, "available": 1 },
+    }))
+}
+
+pub(super) fn divider(name: &str) -> Divider {
+    read(json!({ "metadata": { "name": name, "namespace": "default" }, "spec": { "vpc": "vpc0" } }))
+}
+
+pub(super) fn placed_divider(name: &str, droplet: &str) -> Divider {
+    let mut placed = serde_json::to_value(divider(name)).expect("it is an object");
+    placed["status"] = place(droplet);
+    placed["status"]["phase"] = "Provisioned".into();
+    placed["status"]["bouncersOn"] = droplet.into();
+    read(placed)
+}
+
+/// A bouncer of `net0`, placed and Provisioned.
+pub(super) fn bouncer(name: &str, droplet: &str) -> Bouncer {
+    let mut status = place(droplet);
+    for field in ["endpointsOn", "dividersOn", "agentsOn"] {
+        status[field] = droplet.into();
+    }
+    status["phase"] = "Provisioned".into();
+    read(json!({
+        "metadata": { "name": name, "namespace": "default" },
+        "spec": { "vpc": "vpc0", "net": "net0", "nip": "10.0.0.0", "prefix": 29 },
+        "status": status,
+    }))
+}
+
+/// The same as its home has left it.
+pub(super) fn provisioned(bouncer: Bouncer) -> Bouncer {
+    let mut value = serde_json::to_value(bouncer).expect("it is an object");
+    value["status"]["controllers"] = json!([{ "name": "mizar-bouncer", "ready": true }]);
+    read(value)
+}
+
+fn place(droplet: &str) -> Value {
+    let number = droplet.trim_start_matches('d');
+    json!({
+        "vni": VNI, "droplet": droplet, "ip": format!("192.168.0.{number}"),
+        "mac": format!("02:00:00:00:00:0{number}"), "left": [],
+    })
+}
+
+/// An endpoint of `net0`; with an address if one is given.
+pub(super) fn endpoint(name: &str, droplet: &str, ip: Option<&str>) -> Endpoint {
+    endpoint_in(name, "net0", droplet, ip)
+}
+
+pub(super) fn endpoint_in(name: &str, net: &str, droplet: &str, ip: Option<&str>) -> Endpoint {
+    let number = droplet.trim_start_matches('d');
+    let status = ip.map(|ip| {
+        json!({
+            "phase": "Init", "ip": ip, "prefix": 29, "gw": "10.0.0.1", "mac": "02:07:0a:00:00:03", "vni": VNI,
+            "itf": "eth0", "veth": "v0000070a000003", "hostip": format!("192.168.0.{number}"),
+            "hostmac": format!("02:00:00:00:00:0{number}"), "bouncers": [],
+        })
+    });
+    let pod = name.trim_start_matches("p-");
+    let mut endpoint = json!({
+        "metadata": { "name": name, "namespace": "default" },
+        "spec": { "type": "simple", "vpc": "vpc0", "net": net, "pod": pod, "droplet": droplet },
+    });
+    if let Some(status) = status {
+        endpoint["status"] = status;
+    }
+    read(endpoint)
+}
+
+/// The same when everybody knows it.
+pub(super) fn hosted(endpoint: Endpoint) -> Endpoint {
+    let mut value = serde_json::to_value(&endpoint).expect("it is an object");
+    value["status"]["phase"] = "Provisioned".into();
+    value["status"]["bouncersKnow"] = endpoint.digest().into();
+    value["status"]["hosted"] = true.into();
+    read(value)
+}
+
+pub(super) fn scaled(name: &str) -> Endpoint {
+    read(json!({
+        "metadata": { "name": name, "namespace": "default" },
+        "spec": { "type": "scaled", "vpc": "vpc0", "net": "net0", "ports": [{ "port": 80, "protocol": "TCP" }] },
+    }))
+}
+
+/// The range of a network of the worlds.
+pub(super) fn subnet_of(subnet: &Subnet) -> Option<Range> {
+    Range::new(&subnet.spec.ip, subnet.spec.prefix.0).ok()
+}

@@ -1,0 +1,355 @@
+//! The worlds in which the operators are checked: small clusters, what happens to them, and what must hold.
+//!
+//! Each world has the operators of one workflow; what the others have done before is given. That is what the operators
+//! themselves rely on: they share nothing but the objects and the tables.
+
+mod given;
+mod properties;
+
+use serde_json::json;
+use windlass::{Controller, Service};
+use windlass_check::{Check, ClientEvent, Faults, Oracle, check};
+
+use crate::api::{Bouncer, Divider, Endpoint, Phase, Subnet, Vpc, definitions};
+use crate::droplets::{DaemonEvent, DaemonsModel, Droplets};
+use crate::mistake::Mistake;
+use crate::operators::{
+    AllocationOperator, BouncerDividers, BouncerEndpoints, BouncerOperator, DividerBouncers, DividerOperator,
+    DropletOperator, EndpointAddresses, EndpointBouncers, EndpointHost, NetworkOperator, Placement, Takes,
+    VpcOperator,
+};
+use crate::settings::MizarSettings;
+use crate::tables::Inventory;
+
+use given::{bouncer, divider, droplet, endpoint, hosted, placed_divider, provisioned, scaled, subnet, vpc};
+
+const VNI: u32 = 7;
+
+/// A VPC is created, and deleted again: its divider is placed, and known to a bouncer.
+pub fn vpc_lives(mistake: Option<Mistake>) -> Check {
+    let of = settings(mistake);
+    let given = Inventory { bouncers: vec![bouncer("net0-b-1", "d2")], ..Inventory::default() };
+    world(VpcOperator::new(&of), &given, &["d1", "d2"])
+        .and(Controller::new(Placement::<Divider>::new(&of)))
+        .and(Controller::new(DividerBouncers::new(&of)))
+        .and(Controller::new(DividerOperator::new(&of)))
+        .and(Controller::new(AllocationOperator::new(&of)))
+        .client([
+            ClientEvent::create(Vpc { status: None, ..vpc("vpc0", Some(VNI)) }),
+            ClientEvent::wait_for::<Vpc>("vpc0", |vpc| vpc.state().phase == Phase::Provisioned),
+            ClientEvent::delete::<Vpc>("vpc0"),
+            ClientEvent::wait_for_deletion::<Vpc>("vpc0"),
+        ])
+        .faults(Faults::none().crashes(1))
+        .always("a VPC is Provisioned after its dividers", properties::dividers_first)
+        .sometimes("the VPC is Provisioned", |world| {
+            world.get::<Vpc>("vpc0").is_some_and(|vpc| vpc.state().phase == Phase::Provisioned)
+        })
+        .eventually("nothing is left", |world| {
+            !world.has::<Vpc>("vpc0")
+                && world.all::<Divider>().is_empty()
+                && properties::no_claim_is_left(world)
+        })
+}
+
+/// Two VPCs ask for the same VNI.
+pub fn taken_vni(mistake: Option<Mistake>) -> Check {
+    let of = settings(mistake);
+    base(check(VpcOperator::new(&of)), &Inventory::default(), &["d1"])
+        .and(Controller::new(AllocationOperator::new(&of)))
+        .given(["vpc0", "vpc1"].map(|name| Vpc { status: None, ..vpc(name, Some(VNI)) }))
+        .faults(Faults::none().crashes(1))
+        .always("no two VPCs share a VNI", properties::vnis_differ)
+        .eventually("both have one", |world| world.all::<Vpc>().iter().all(|vpc| vpc.state().vni.is_some()))
+}
+
+/// The number of dividers of a VPC grows and shrinks.
+pub fn dividers_scale(mistake: Option<Mistake>) -> Check {
+    let of = settings(mistake);
+    let given = Inventory {
+        dividers: vec![placed_divider("vpc0-d-1", "d1")],
+        bouncers: vec![bouncer("net0-b-1", "d2")],
+        ..Inventory::default()
+    };
+    let scaled =
+        |dividers: u32| ClientEvent::patch::<Vpc>("vpc0", json!({ "spec": { "dividers": dividers } }));
+    let works = |number: u32| {
+        ClientEvent::wait_for::<Vpc>("vpc0", move |vpc| {
+            vpc.state().phase == Phase::Provisioned && vpc.state().dividers == number
+        })
+    };
+    world(VpcOperator::new(&of), &Inventory { dividers: Vec::new(), ..given }, &["d1", "d2"])
+        .and(Controller::new(Placement::<Divider>::new(&of)))
+        .and(Controller::new(DividerBouncers::new(&of)))
+        .and(Controller::new(DividerOperator::new(&of)))
+        .given([Vpc { status: None, ..vpc("vpc0", None) }])
+        .client([works(1), scaled(2), works(2), scaled(1)])
+        .eventually("there is one divider", |world| world.all::<Divider>().len() == 1)
+        .sometimes("there are two", |world| world.all::<Divider>().len() == 2)
+}
+
+/// A network is created in a VPC with an endpoint that is there already, and deleted when the endpoint is gone.
+pub fn network_lives(mistake: Option<Mistake>) -> Check {
+    let of = settings(mistake);
+    let given = Inventory { dividers: vec![placed_divider("vpc0-d-1", "d1")], ..Inventory::default() };
+    world(NetworkOperator::new(&of), &given, &["d1", "d2"])
+        .and(Controller::new(Placement::<Bouncer>::new(&of)))
+        .and(Controller::new(BouncerEndpoints::new(&of)))
+        .and(Controller::new(BouncerDividers::new(&of)))
+        .and(Controller::new(BouncerOperator::new(&of)))
+        .given([vpc("vpc0", Some(VNI))])
+        .client([
+            ClientEvent::create(Subnet { status: None, ..subnet("net0", "10.0.0.0", 29) }),
+            ClientEvent::wait_for::<Subnet>("net0", |subnet| subnet.state().phase == Phase::Provisioned),
+            ClientEvent::delete::<Subnet>("net0"),
+            ClientEvent::wait_for_deletion::<Subnet>("net0"),
+        ])
+        .sometimes("the network is Provisioned", |world| {
+            world.get::<Subnet>("net0").is_some_and(|subnet| subnet.state().phase == Phase::Provisioned)
+        })
+        .eventually("nothing is left", |world| {
+            !world.has::<Subnet>("net0") && world.all::<Bouncer>().is_empty()
+        })
+}
+
+/// An endpoint is created.
+pub fn endpoint_is_created(mistake: Option<Mistake>) -> Check {
+    let of = settings(mistake);
+    endpoints(&of, &around_bouncer())
+        .given([Endpoint { status: None, ..endpoint("p-a", "d2", None) }])
+        .faults(Faults::none().crashes(1))
+        .eventually("it is Provisioned", |world| {
+            world.get::<Endpoint>("p-a").is_some_and(|endpoint| endpoint.state().phase == Phase::Provisioned)
+        })
+}
+
+/// An endpoint is deleted, while another one gets its address as soon as it is free.
+pub fn endpoint_is_deleted(mistake: Option<Mistake>) -> Check {
+    let of = settings(mistake);
+    let mut known = hosted(endpoint("p-a", "d2", Some("10.0.0.3")));
+    known.metadata.finalizers = Some(vec!["windlass.dev/mizar-endpoint-address".to_owned()]);
+    let given = Inventory { endpoints: vec![known], ..around_bouncer() };
+    base(check(EndpointAddresses::new(&of, Takes::Simple)), &given, &["d1", "d2"])
+        .client([ClientEvent::delete::<Endpoint>("p-a")])
+        .faults(Faults::none().crashes(1).duplicates().reorders())
+        .eventually("nothing is left of it", |world| !world.has::<Endpoint>("p-a") && properties::tables_match(world))
+}
+
+/// A network with a divider and a bouncer, both on the first droplet.
+fn around_bouncer() -> Inventory {
+    Inventory {
+        dividers: vec![placed_divider("vpc0-d-1", "d1")],
+        bouncers: vec![bouncer("net0-b-1", "d1")],
+        ..Inventory::default()
+    }
+}
+
+/// Two endpoints in a network with one address: the second gets it when the first is deleted.
+pub fn address_is_reused(mistake: Option<Mistake>) -> Check {
+    let of = settings(mistake);
+    let given = Inventory::default();
+    base(check(EndpointAddresses::new(&of, Takes::Simple)), &given, &["d1", "d2"])
+        .and(Controller::new(AllocationOperator::new(&of)))
+        .given([vpc("vpc0", Some(VNI))])
+        .given([subnet("net0", "10.0.0.0", 30)])
+        .given(["p-a", "p-b"].map(|name| Endpoint { status: None, ..endpoint(name, "d2", None) }))
+        .client([ClientEvent::delete::<Endpoint>("p-a")])
+        .faults(Faults::none().crashes(1))
+        .sometimes("the first has it", |world| has_address(world, "p-a"))
+        .eventually("the second has it", |world| has_address(world, "p-b"))
+}
+
+/// A service whose backends come and go.
+pub fn backends_change(mistake: Option<Mistake>) -> Check {
+    let of = settings(mistake);
+    let given = Inventory { bouncers: vec![bouncer("net0-b-1", "d1")], ..Inventory::default() };
+    let backends = |ips: &[&str]| {
+        let targets = json!([{ "port": 80, "protocol": "TCP", "targetPort": 8080 }]);
+        let backends: Vec<_> = ips.iter().map(|ip| json!({ "ip": ip, "targets": targets })).collect();
+        ClientEvent::patch::<Endpoint>("s-web", json!({ "spec": { "backends": backends } }))
+    };
+    world(EndpointAddresses::new(&of, Takes::Scaled), &given, &["d1", "d2"])
+        .and(Controller::new(EndpointBouncers::new(&of)))
+        .given([vpc("vpc0", Some(VNI))])
+        .given([subnet("net0", "10.0.0.0", 29)])
+        .given([Endpoint { status: None, ..scaled("s-web") }])
+        .client([
+            backends(&["10.0.0.3"]),
+            ClientEvent::wait_for::<Endpoint>("s-web", |endpoint| {
+                endpoint.state().phase == Phase::Provisioned
+            }),
+            backends(&[]),
+        ])
+        .faults(Faults::none().crashes(1))
+}
+
+/// A bouncer is placed while an endpoint gets its address: whoever comes later programs both sides.
+pub fn bouncer_meets_endpoint(mistake: Option<Mistake>) -> Check {
+    let of = settings(mistake);
+    let mut late = bouncer("net0-b-2", "d2");
+    late.status = None;
+    let given = Inventory { bouncers: vec![bouncer("net0-b-1", "d1"), late], ..Inventory::default() };
+    let mut there = endpoint("p-a", "d3", Some("10.0.0.3"));
+    let status = serde_json::to_value(there.status.take()).unwrap_or_default();
+    world(BouncerEndpoints::new(&of), &given, &["d1", "d2", "d3"])
+        .and(Controller::new(EndpointBouncers::new(&of)))
+        .and(Controller::new(EndpointHost::new(&of)))
+        .given([there])
+        .client([ClientEvent::patch_status::<Bouncer>("net0-b-2", json!({ "status": {
+            "phase": "Provisioned", "vni": VNI, "droplet": "d2", "ip": "192.168.0.2", "mac": "02:00:00:00:00:02",
+        } }))])
+        .client([ClientEvent::patch_status::<Endpoint>("p-a", json!({ "status": status }))])
+        .faults(Faults::none().crashes(1))
+        .may_differ(["/status/bouncers", "/status/endpoints"])
+}
+
+/// A divider and a bouncer are placed at the same time.
+pub fn divider_meets_bouncer(mistake: Option<Mistake>) -> Check {
+    let of = settings(mistake);
+    let (mut late_divider, mut late_bouncer) = (divider("vpc0-d-2"), bouncer("net0-b-1", "d2"));
+    late_divider.status = None;
+    late_bouncer.status = None;
+    let given = Inventory {
+        dividers: vec![placed_divider("vpc0-d-1", "d1"), late_divider],
+        bouncers: vec![late_bouncer],
+        ..Inventory::default()
+    };
+    let placed = |droplet: u8| {
+        json!({
+            "vni": VNI, "droplet": format!("d{droplet}"), "ip": format!("192.168.0.{droplet}"),
+            "mac": format!("02:00:00:00:00:0{droplet}"), "endpointsOn": format!("d{droplet}"),
+        })
+    };
+    world(DividerBouncers::new(&of), &given, &["d1", "d2", "d3"])
+        .and(Controller::new(BouncerDividers::new(&of)))
+        .client([ClientEvent::patch_status::<Divider>("vpc0-d-2", json!({ "status": placed(3) }))])
+        .client([ClientEvent::patch_status::<Bouncer>("net0-b-1", json!({ "status": placed(2) }))])
+        .faults(Faults::none().crashes(1))
+        .may_differ(["/status/bouncers", "/status/dividers"])
+}
+
+/// A droplet is lost for good: its bouncer is placed on another one.
+pub fn droplet_is_lost(mistake: Option<Mistake>) -> Check {
+    let of = settings(mistake);
+    let bouncers = vec![provisioned(bouncer("net0-b-1", "d1"))];
+    let given = Inventory { bouncers, ..Inventory::default() };
+    world(DropletOperator::new(&of), &given, &["d1", "d2"])
+        .and(Controller::new(Placement::<Bouncer>::new(&of)))
+        .and(Controller::new(BouncerEndpoints::new(&of)))
+        .and(Controller::new(BouncerDividers::new(&of)))
+        .given([vpc("vpc0", Some(VNI))])
+        .given([hosted(endpoint("p-a", "d2", Some("10.0.0.3")))])
+        .client([happens(DaemonEvent::Leaves { droplet: "d1".to_owned() })])
+        .faults(Faults::none().crashes(1))
+        .eventually("the bouncer is elsewhere", |world| {
+            world.get::<Bouncer>("net0-b-1").is_some_and(|bouncer| {
+                bouncer.state().droplet.as_deref() == Some("d2")
+                    && bouncer.state().phase == Phase::Provisioned
+            })
+        })
+}
+
+/// A daemon is restarted, and has lost its tables.
+pub fn daemon_restarts(mistake: Option<Mistake>) -> Check {
+    let of = settings(mistake);
+    let given = Inventory {
+        bouncers: vec![provisioned(bouncer("net0-b-1", "d1"))],
+        endpoints: vec![hosted(endpoint("p-a", "d2", Some("10.0.0.3")))],
+        ..Inventory::default()
+    };
+    let restarts = |droplet: &str| happens(DaemonEvent::Restarts { droplet: droplet.to_owned() });
+    world(DropletOperator::new(&of), &given, &["d1", "d2"])
+        .client([restarts("d1")])
+        .client([
+            happens(DaemonEvent::Leaves { droplet: "d2".to_owned() }),
+            happens(DaemonEvent::Returns { droplet: "d2".to_owned() }),
+        ])
+        .faults(Faults::none().crashes(1))
+}
+
+/// One VPC, two networks with a bouncer each, two endpoints, three droplets, all operators: for simulation.
+pub fn whole(mistake: Option<Mistake>) -> Check {
+    let of = settings(mistake);
+    let mut controllers = crate::operators::all(&of).into_iter();
+    let Some(first) = controllers.next() else { unreachable!("there are operators") };
+    let first = base(Check::new(first), &Inventory::default(), &["d1", "d2", "d3"]);
+    programming(controllers.fold(first, Check::and))
+        .given([Vpc { status: None, ..vpc("vpc0", None) }])
+        .given([
+            Subnet { status: None, ..subnet("net0", "10.0.0.0", 24) },
+            Subnet { status: None, ..subnet("net1", "10.0.1.0", 24) },
+        ])
+        .client([
+            ClientEvent::create(Endpoint { status: None, ..endpoint("p-a", "d1", None) }),
+            ClientEvent::create(Endpoint { status: None, ..given::endpoint_in("p-b", "net1", "d2", None) }),
+            ClientEvent::wait_for::<Endpoint>("p-a", |endpoint| endpoint.state().phase == Phase::Provisioned),
+            ClientEvent::delete::<Endpoint>("p-a"),
+            ClientEvent::delete::<Subnet>("net0"),
+        ])
+        .client([happens(DaemonEvent::Restarts { droplet: "d1".to_owned() })])
+        .client([happens(DaemonEvent::Leaves { droplet: "d3".to_owned() })])
+        .faults(Faults::none().crashes(2).duplicates().reorders().lost_replies(1))
+        .always("a VPC is Provisioned after its dividers", properties::dividers_first)
+        .eventually("what is not deleted is Provisioned", |world| {
+            let endpoint = world.get::<Endpoint>("p-b");
+            endpoint.is_some_and(|endpoint| endpoint.state().phase == Phase::Provisioned)
+                && !world.has::<Endpoint>("p-a")
+                && !world.has::<Subnet>("net0")
+        })
+}
+
+/// The operators of endpoints, around a bouncer that is placed.
+fn endpoints(of: &MizarSettings, given: &Inventory) -> Check {
+    world(EndpointAddresses::new(of, Takes::Simple), given, &["d1", "d2"])
+        .and(Controller::new(EndpointBouncers::new(of)))
+        .and(Controller::new(EndpointHost::new(of)))
+        .given([vpc("vpc0", Some(VNI))])
+        .given([subnet("net0", "10.0.0.0", 29)])
+}
+
+/// What all worlds have in common in which operators program droplets.
+fn world<M: windlass::Machine>(machine: M, given: &Inventory, droplets: &[&str]) -> Check {
+    programming(base(check(machine), given, droplets))
+}
+
+fn programming(check: Check) -> Check {
+    check.eventually("tables are what the objects say", properties::tables_match)
+}
+
+fn base(check: Check, given: &Inventory, droplets: &[&str]) -> Check {
+    let daemons = DaemonsModel::with_rows_of(given, droplets);
+    let daemons = serde_json::to_value(daemons).unwrap_or_default();
+    definitions()
+        .iter()
+        .fold(check, |check, definition| check.crd(definition))
+        .service(Droplets::NAME, daemons, DaemonsModel::answer)
+        .service_reads(Droplets::NAME, |request| request["call"] == "info" || request["call"] == "read")
+        // Generations of rows say how often something was tried.
+        .service_may_differ(Droplets::NAME)
+        // Where something is placed, and which address it gets, depends on who came first.
+        .without(Oracle::OneResult)
+        .given(droplets.iter().enumerate().map(|(index, name)| droplet(name, index)))
+        .given(given.dividers.clone())
+        .given(given.bouncers.clone())
+        .given(given.endpoints.clone())
+        .always("no two endpoints of a VPC share an address", properties::addresses_differ)
+        .always(
+            "addresses are in their network, and MAC addresses are unicast",
+            properties::addresses_are_usable,
+        )
+        .never_between("a phase is moved by another than its operator", properties::is_moved_by_a_stranger)
+        .eventually("every claim has its holder", properties::claims_have_holders)
+}
+
+/// Times do not pass in a check, so a daemon that is away is lost at once.
+fn settings(mistake: Option<Mistake>) -> MizarSettings {
+    MizarSettings { lost_after: std::time::Duration::ZERO, mistake, ..MizarSettings::default() }
+}
+
+fn happens(event: DaemonEvent) -> ClientEvent {
+    ClientEvent::call(event.clone(), &event)
+}
+
+fn has_address(world: &windlass_check::View<'_>, name: &str) -> bool {
+    world.get::<Endpoint>(name).is_some_and(|endpoint| endpoint.state().address.ip.is_some())
+}
