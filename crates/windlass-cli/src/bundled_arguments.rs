@@ -7,6 +7,7 @@ use clap::Args;
 use web_app::{Dns, HttpDns};
 use windlass_app::ManagerArguments;
 use windlass_klight::network::{LightpeerClient, LightpeerSettings, Lightpeers};
+use windlass_mizar::droplets::{DropletClient, Droplets};
 use windlass_runtime::Manager;
 
 /// How the bundled controllers reach what is outside the cluster.
@@ -22,7 +23,9 @@ pub(crate) struct BundledArguments {
 
 impl ManagerArguments for BundledArguments {
     fn configure(&self, manager: Manager) -> anyhow::Result<Manager> {
-        let manager = manager.service(Lightpeers, LightpeerClient::new(self.lightpeers()?));
+        let manager = manager
+            .service(Lightpeers, LightpeerClient::new(self.lightpeers()?))
+            .service(Droplets, DropletClient::default());
         Ok(match &self.dns {
             Some(url) => manager.service(Dns, HttpDns::new(url)),
             None => manager,

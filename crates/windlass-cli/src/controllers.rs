@@ -5,9 +5,30 @@ use two_configmaps::{Pair, TwoConfigMaps};
 use web_app::{WebApp, WebApps};
 use windlass_app::AppController;
 use windlass_klight::network::{LightNetwork, LightNetworks};
+use windlass_mizar::MizarSettings;
 
-/// All of them, in the order of the examples.
-pub(crate) fn all() -> Vec<AppController> {
+/// All of them: the examples, klight, and the operators of mizar.
+///
+/// # Errors
+/// When the environment has settings of mizar that cannot be used.
+pub(crate) fn all() -> anyhow::Result<Vec<AppController>> {
+    let mut all = single();
+    all.extend(mizar(&MizarSettings::from_environment()?));
+    Ok(all)
+}
+
+/// The operators of mizar, as one suite.
+fn mizar(settings: &MizarSettings) -> impl Iterator<Item = AppController> {
+    windlass_mizar::suite(settings).into_iter().map(|operator| {
+        let controller = AppController::of(operator.controller).about(operator.about).suite("mizar");
+        match operator.definition {
+            Some(definition) => controller.definition(definition),
+            None => controller,
+        }
+    })
+}
+
+fn single() -> Vec<AppController> {
     vec![
         AppController::new(TwoConfigMaps).about("for each Pair two ConfigMaps").definition(Pair::crd()),
         AppController::new(WebApps)

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// The time that a text means.
-pub(super) fn parse(text: &str) -> Result<Duration, String> {
+pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     let advice = || "give a time such as 500ms, 2s or 1m".to_owned();
     let start = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(start);

@@ -1,5 +1,6 @@
 //! A cluster on this machine: the embedded server, and the bundled controllers beside it in the same process.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,6 +16,7 @@ use web_app::toy_dns::{self, SharedZone};
 use web_app::{Dns, HttpDns};
 use windlass_app::{AppController, config};
 use windlass_klight::network::{LightpeerClient, Lightpeers};
+use windlass_mizar::droplets::{DropletClient, Droplets};
 use windlass_runtime::{Manager, Running};
 use windlass_server::{Server, ServerOptions};
 
@@ -46,10 +48,8 @@ impl LocalCluster {
         let server = Server::start(options).await?;
         server.kubeconfig().write(kubeconfig)?;
         let client = Client::try_from(config(Some(kubeconfig)).await?)?;
-        let controllers = controllers::all();
-        for bundled in &controllers {
-            install(&client, bundled).await.with_context(|| format!("cannot install {}", bundled.name()))?;
-        }
+        let controllers = controllers::all()?;
+        install(&client, &controllers).await?;
         // What web-app needs in the world outside: here, a few lines that keep names.
         let listener = TcpListener::bind("127.0.0.1:0").await.context("no port is free for the names")?;
         let dns = HttpDns::new(&format!("http://{}", listener.local_addr()?));
@@ -58,7 +58,8 @@ impl LocalCluster {
             .client(client.clone())
             .endpoints(endpoints)
             .service(Dns, dns)
-            .service(Lightpeers, LightpeerClient::default());
+            .service(Lightpeers, LightpeerClient::default())
+            .service(Droplets, DropletClient::default());
         for bundled in &controllers {
             manager = manager.with_controller(bundled.controller().clone());
         }
@@ -85,17 +86,29 @@ impl LocalCluster {
     }
 }
 
-/// Makes a controller's kind known, or brings up to date what an older version has left.
-async fn install(client: &Client, bundled: &AppController) -> anyhow::Result<()> {
-    let Some(definition) = bundled.custom_resource() else { return Ok(()) };
-    let definition: CustomResourceDefinition = serde_json::from_value(definition.clone())?;
-    let name = definition.metadata.name.clone().context("a definition has a name")?;
+/// Makes the kinds of controllers known, or brings up to date what an older version has left.
+async fn install(client: &Client, bundled: &[AppController]) -> anyhow::Result<()> {
+    let mut all = BTreeMap::new();
+    for definition in bundled.iter().filter_map(AppController::custom_resource) {
+        let definition: CustomResourceDefinition = serde_json::from_value(definition.clone())?;
+        all.insert(definition.metadata.name.clone().context("a definition has a name")?, definition);
+    }
     let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
     let params = PatchParams::apply("windlass").force();
-    definitions.patch(&name, &params, &Patch::Apply(&definition)).await?;
+    for (name, definition) in &all {
+        let applied = definitions.patch(name, &params, &Patch::Apply(definition)).await;
+        applied.with_context(|| format!("cannot install {name}"))?;
+    }
+    for name in all.keys() {
+        until_served(&definitions, name).await?;
+    }
+    Ok(())
+}
+
+async fn until_served(definitions: &Api<CustomResourceDefinition>, name: &str) -> anyhow::Result<()> {
     let begun = Instant::now();
     loop {
-        let known = definitions.get(&name).await?;
+        let known = definitions.get(name).await?;
         let conditions = known.status.and_then(|status| status.conditions).unwrap_or_default();
         if conditions.iter().any(|condition| condition.type_ == "Established" && condition.status == "True") {
             return Ok(());

@@ -4,9 +4,13 @@ mod bundled_arguments;
 mod checks;
 mod controllers;
 mod demo;
+mod droplet;
+mod duration;
 mod lightpeer;
 mod local_cluster;
+mod mizar;
 mod serve;
+mod until_input_ends;
 mod up;
 
 use std::process::ExitCode;
@@ -39,10 +43,16 @@ enum Command {
     #[command(flatten)]
     App(AppCommand<BundledArguments>),
     Lightpeer(lightpeer::LightpeerArguments),
+    Droplet(droplet::DropletArguments),
+    Workflows(mizar::WorkflowsArguments),
+    Mizar(mizar::MizarArguments),
 }
 
 fn main() -> ExitCode {
-    let app = bundled();
+    let app = match bundled() {
+        Ok(app) => app,
+        Err(error) => return exit_code(Err(error)),
+    };
     let command = app.with_examples(Arguments::command());
     let matches = command.clone().get_matches();
     let parsed = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
@@ -59,11 +69,14 @@ fn main() -> ExitCode {
         Command::Serve(arguments) => serve::run(&arguments),
         Command::App(command) => app.run(command, Arguments::command()),
         Command::Lightpeer(arguments) => lightpeer::run(&arguments),
+        Command::Droplet(arguments) => droplet::run(&arguments),
+        Command::Workflows(arguments) => mizar::run_workflows(&arguments),
+        Command::Mizar(arguments) => mizar::run(&arguments),
     })
 }
 
 /// The bundled controllers and checks.
-fn bundled() -> App<BundledArguments> {
+fn bundled() -> anyhow::Result<App<BundledArguments>> {
     let app = App::new("windlass").arguments().checks(checks::all());
-    controllers::all().into_iter().fold(app, App::controller)
+    Ok(controllers::all()?.into_iter().fold(app, App::controller))
 }

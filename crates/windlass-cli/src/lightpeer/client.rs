@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use windlass_klight::wire::{Client, ClientSettings, Health, JoinAbout};
 
-use super::duration;
+use crate::duration;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ClientCommand {

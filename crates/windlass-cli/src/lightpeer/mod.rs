@@ -1,7 +1,6 @@
 //! `windlass lightpeer`: runs a member of a peer network until it is stopped, and a client for running ones.
 
 mod client;
-mod duration;
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -19,6 +18,8 @@ use windlass_klight::wire::{Tls, check_address};
 
 use windlass_app::address;
 
+use crate::duration;
+use crate::until_input_ends::input_ends;
 use client::ClientCommand;
 
 /// Run a lightpeer: a member of a network that keeps a chain of blocks together with its peers.
@@ -129,17 +130,6 @@ async fn serve(arguments: &LightpeerArguments) -> anyhow::Result<()> {
     peer.shutdown().await;
     print(output, &json!({"event": "ended", "counters": counters}));
     Ok(())
-}
-
-/// Resolves when standard input is closed, which the end of the parent process does, too.
-async fn input_ends() {
-    let (closed, ended) = tokio::sync::oneshot::channel();
-    // A thread of its own: the runtime would wait for one of its own at the end, and this one may read for ever.
-    std::thread::spawn(move || {
-        let _ = io::copy(&mut io::stdin(), &mut io::sink());
-        let _ = closed.send(());
-    });
-    let _ = ended.await;
 }
 
 /// Joins the first contact that accepts it, and then never ends. A peer that has joined another network since it was first

@@ -1,0 +1,41 @@
+//! mizar end to end: the operators as a process that is killed, real daemons on loopback, and objects as users write them.
+//! The same scenarios run on the embedded server and on a real kube-apiserver.
+
+mod bad_input;
+mod cluster;
+mod droplets;
+mod manager;
+mod networks;
+mod survival;
+
+use conformance::kubernetes::Kubernetes;
+use windlass_server::{Server, ServerOptions, TlsSource};
+
+use cluster::Cluster;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn on_the_embedded_server() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let options = ServerOptions { tls: TlsSource::Off, ..ServerOptions::default() };
+    let server = Server::start(options).await.expect("the server starts");
+    let kubeconfig = folder.path().join("kubeconfig");
+    server.kubeconfig().write(&kubeconfig).expect("a kubeconfig");
+    all(&Cluster::new(&kubeconfig).await, 300, 10).await;
+    server.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn on_a_real_kube_apiserver() {
+    let kubernetes =
+        tokio::task::spawn_blocking(Kubernetes::start).await.expect("no panic").expect("it starts");
+    all(&Cluster::new(&kubernetes.kubeconfig()).await, 60, 3).await;
+    tokio::task::spawn_blocking(move || drop(kubernetes)).await.expect("it ends");
+}
+
+async fn all(cluster: &Cluster, endpoints: usize, kills: usize) {
+    networks::pods_and_services_of_the_default_network(cluster).await;
+    networks::manifests_of_mizars_users(cluster).await;
+    networks::dividers_and_bouncers_scale(cluster).await;
+    bad_input::each_mistake_has_a_clear_condition(cluster).await;
+    survival::operators_are_killed_and_droplets_are_lost(cluster, endpoints, kills).await;
+}
