@@ -143,9 +143,18 @@ impl Shard {
 
     /// The slot of a parent. One that does not exist has the slot of its name, until it does: somebody has to make it.
     pub(crate) fn slot_of(&self, parent: &ObjectRef) -> Slot {
-        let uid = self.find_uid.get().and_then(|find| find(parent));
+        self.slot_as_known(parent, self.uid_of(parent).as_deref())
+    }
+
+    /// The uid of a parent, if it is known to exist.
+    fn uid_of(&self, parent: &ObjectRef) -> Option<Box<str>> {
+        self.find_uid.get().and_then(|find| find(parent))
+    }
+
+    /// The slot of a parent with this uid, or of one that does not exist.
+    fn slot_as_known(&self, parent: &ObjectRef, uid: Option<&str>) -> Slot {
         match uid {
-            Some(uid) => self.slot_of_uid(parent, &uid),
+            Some(uid) => self.slot_of_uid(parent, uid),
             None if self.spec.key == KeyField::Namespace => self.slot_of_uid(parent, ""),
             None => {
                 let gone = self.parents().gone.get(parent).copied();
@@ -156,7 +165,7 @@ impl Shard {
 
     /// Whether a parent of this name is known to exist.
     pub(crate) fn knows(&self, parent: &ObjectRef) -> bool {
-        self.find_uid.get().is_some_and(|find| find(parent).is_some())
+        self.uid_of(parent).is_some()
     }
 
     /// Whether this instance reconciles a parent now.
@@ -173,11 +182,13 @@ impl Shard {
 
     /// Decides about a parent that was taken from the queue: it may have been reassigned since it was put in.
     pub(crate) fn admit(self: &Arc<Self>, parent: &ObjectRef) -> Admission {
-        let uid = self.find_uid.get().and_then(|find| find(parent));
+        let uid = self.uid_of(parent);
         if uid.is_none() && self.knows_own_alone && self.spec.key == KeyField::Uid {
             return Admission::Unknown;
         }
-        let Some((grant, slot, epoch)) = self.grant(self.slot_of(parent)) else { return Admission::Refused };
+        let Some((grant, slot, epoch)) = self.grant(self.slot_as_known(parent, uid.as_deref())) else {
+            return Admission::Refused;
+        };
         let Some(uid) = uid else { return Admission::Granted(grant) };
         match self.parents().directory.process(slot, Uid::new(&uid), Some(epoch)) {
             Processed::Reconcile => Admission::Granted(grant),

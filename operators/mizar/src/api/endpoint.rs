@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use windlass::MachineStatus;
 
 use super::phase::Phase;
-use crate::address::spread;
+
+/// The condition of an endpoint that all bouncers of its network know.
+pub(crate) const BOUNCER_READY: &str = "BouncerReady";
 
 /// An address in a network: that of a pod (`simple`), or one behind which others are (`scaled`).
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -34,8 +36,9 @@ use crate::address::spread;
 )]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = [{
-    "rule": "self.vpc == oldSelf.vpc && self.net == oldSelf.net && self.type == oldSelf.type",
-    "message": "vpc, net and type cannot be changed; delete the endpoint and create another",
+    "rule": "self.vpc == oldSelf.vpc && self.net == oldSelf.net && self.type == oldSelf.type && \
+             (!has(oldSelf.droplet) || (has(self.droplet) && self.droplet == oldSelf.droplet))",
+    "message": "vpc, net, type and droplet cannot be changed; delete the endpoint and create another",
 }]))]
 pub struct EndpointSpec {
     /// What has the address.
@@ -156,11 +159,7 @@ pub struct EndpointState {
     /// What it was given.
     #[serde(flatten)]
     pub address: EndpointAddress,
-    /// A digest of the ports and backends that all bouncers of its network know. Bouncers that are placed later read
-    /// them themselves.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bouncers_know: Option<String>,
-    /// The bouncers that knew of it then.
+    /// The bouncers that knew of it when they were last told. Bouncers that are placed later read it themselves.
     #[serde(default)]
     pub bouncers: Vec<String>,
     /// Whether its droplet knows it, and all bouncers of its network.
@@ -205,12 +204,16 @@ pub struct EndpointAddress {
 }
 
 impl Endpoint {
-    /// A digest of what bouncers know of it beside its address.
-    pub(crate) fn digest(&self) -> String {
-        let ports = self.spec.ports.iter().map(|port| format!("{port:?}"));
-        let backends = self.spec.backends.iter().map(|backend| format!("{backend:?}"));
-        let parts: Vec<String> = ports.chain(backends).collect();
-        format!("{:016x}", spread(&parts.iter().map(String::as_str).collect::<Vec<_>>()))
+    /// Whether all bouncers of its network know it as it is: ports and backends included.
+    pub fn is_known_to_bouncers(&self) -> bool {
+        self.bouncers_know() == self.metadata.generation
+    }
+
+    /// The generation that all bouncers of its network know.
+    pub(crate) fn bouncers_know(&self) -> Option<i64> {
+        let conditions = &self.status.as_ref()?.machine.conditions;
+        let known = conditions.iter().find(|one| one.r#type == BOUNCER_READY && one.status == "True");
+        known.map(|known| known.observed_generation)
     }
 
     /// What the operators keep.

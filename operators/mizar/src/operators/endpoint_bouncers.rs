@@ -68,7 +68,7 @@ impl Machine for EndpointBouncers {
                 |endpoint: &Endpoint| endpoint.state().address.ip.is_some(),
                 |endpoint| {
                     let state = endpoint.state();
-                    (state.address, state.bouncers_know, state.hosted)
+                    (state.address, endpoint.bouncers_know(), state.hosted)
                 },
             )))
             .watches::<Bouncer>(|_| Vec::new())
@@ -95,7 +95,7 @@ impl Machine for EndpointBouncers {
 
 impl EndpointBouncers {
     async fn bouncers(&self, cx: &Cx<Endpoint>) -> Outcome<EndpointBouncersStep> {
-        let (endpoint, state) = (cx.parent(), cx.parent().state());
+        let endpoint = cx.parent();
         let next = match endpoint.spec.r#type {
             EndpointType::Simple if endpoint.spec.droplet.is_some() => EndpointBouncersStep::InterfaceReady,
             _ => EndpointBouncersStep::Provisioned,
@@ -103,8 +103,8 @@ impl EndpointBouncers {
         let keeps_backends =
             self.settings.has(Mistake::KeepsLastBackends) && endpoint.spec.backends.is_empty();
         let is_scaled = endpoint.spec.r#type == EndpointType::Scaled;
-        if state.bouncers_know == Some(endpoint.digest())
-            || (keeps_backends && is_scaled && state.bouncers_know.is_some())
+        if endpoint.is_known_to_bouncers()
+            || (keeps_backends && is_scaled && endpoint.bouncers_know().is_some())
         {
             return to(next);
         }
@@ -118,7 +118,7 @@ impl EndpointBouncers {
                     let message = format!("no bouncer of the subnet {:?} is placed", endpoint.spec.net);
                     return waiting(self.settings.retry_interval, "NoBouncer", message);
                 }
-                cx.report(&json!({ "bouncersKnow": endpoint.digest(), "bouncers": names }))?;
+                cx.report(&json!({ "bouncers": names }))?;
                 to(next)
             }
             Err(waits) => waits,

@@ -21,7 +21,12 @@ pub(crate) enum EndpointDeletionStep {
     /// No row asks for the address any more: an endpoint that is being deleted has none. The claim stays until the endpoint
     /// is gone, and is released by [`AllocationOperator`](super::AllocationOperator): whatever is tried again until then
     /// is about this endpoint, and not about another one with its address.
-    #[state(initial, condition = "Deallocated", when_true = "It gives its address back", next(BouncersForget))]
+    #[state(
+        initial,
+        condition = "Deallocated",
+        when_true = "It gives its address back",
+        next(BouncersForget)
+    )]
     Deallocation,
     /// No bouncer knows the endpoint.
     #[state(condition = "BouncersCleared", when_true = "No bouncer knows it", next(EndpointForgets))]

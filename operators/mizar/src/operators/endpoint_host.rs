@@ -39,7 +39,7 @@ impl Machine for EndpointHost {
         declaration
             .name("mizar-endpoint-host")
             .parents(watching::<Endpoint>().fields("spec.type!=scaled").when(once(
-                |endpoint: &Endpoint| endpoint.state().bouncers_know.is_some(),
+                |endpoint: &Endpoint| endpoint.bouncers_know().is_some(),
                 |endpoint| endpoint.state().hosted,
             )))
             .watches::<Bouncer>(|_| Vec::new())

@@ -107,6 +107,19 @@ struct Place {
     ip: String,
     mac: String,
     left: Vec<String>,
+    #[serde(flatten)]
+    undone: Undone,
+}
+
+/// What others have done for the place before. All of it goes in the same write: something that is placed back where it was
+/// would else seem to have all of its tables there.
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Undone {
+    endpoints_on: Option<String>,
+    dividers_on: Option<String>,
+    bouncers_on: Option<String>,
+    agents_on: Option<String>,
 }
 
 impl<K: Placeable> Placement<K> {
@@ -189,6 +202,7 @@ impl<K: Placeable> Machine for Placement<K> {
             ip: best.spec.ip.clone(),
             mac: best.spec.mac.clone(),
             left,
+            undone: Undone::default(),
         })?;
         done()
     }

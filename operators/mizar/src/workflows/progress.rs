@@ -113,7 +113,7 @@ fn creation_of(endpoint: &Endpoint) -> &'static str {
     let state = endpoint.state();
     match endpoint.spec.r#type {
         EndpointType::Scaled if state.phase == Phase::Init => "create scaled endpoint",
-        EndpointType::Scaled if state.bouncers_know != Some(endpoint.digest()) => "update scaled endpoint",
+        EndpointType::Scaled if !endpoint.is_known_to_bouncers() => "update scaled endpoint",
         EndpointType::Scaled => "create scaled endpoint",
         _ => "create endpoint",
     }

@@ -69,12 +69,20 @@ pub(super) fn provisioned(bouncer: Bouncer) -> Bouncer {
     read(value)
 }
 
-fn place(droplet: &str) -> Value {
+/// Where something is that nobody has programmed yet.
+pub(super) fn place(droplet: &str) -> Value {
     let number = droplet.trim_start_matches('d');
     json!({
         "vni": VNI, "droplet": droplet, "ip": format!("192.168.0.{number}"),
         "mac": format!("02:00:00:00:00:0{number}"), "left": [],
     })
+}
+
+/// Where a bouncer is that knows all endpoints.
+pub(super) fn known_place(droplet: &str) -> Value {
+    let mut place = place(droplet);
+    place["endpointsOn"] = droplet.into();
+    place
 }
 
 /// An endpoint of `net0`; with an address if one is given.
@@ -106,7 +114,10 @@ pub(super) fn endpoint_in(name: &str, net: &str, droplet: &str, ip: Option<&str>
 pub(super) fn hosted(endpoint: Endpoint) -> Endpoint {
     let mut value = serde_json::to_value(&endpoint).expect("it is an object");
     value["status"]["phase"] = "Provisioned".into();
-    value["status"]["bouncersKnow"] = endpoint.digest().into();
+    value["status"]["conditions"] = json!([{
+        "type": "BouncerReady", "status": "True", "reason": "Done", "message": "", "observedGeneration": 1,
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }]);
     value["status"]["hosted"] = true.into();
     read(value)
 }

@@ -62,11 +62,16 @@ pub(super) fn vnis_differ(world: &View<'_>) -> bool {
     vnis.iter().collect::<BTreeSet<_>>().len() == vnis.len() && !vnis.contains(&0)
 }
 
-pub(super) fn dividers_first(world: &View<'_>) -> bool {
-    let dividers = world.all::<Divider>();
-    world.all::<Vpc>().iter().all(|vpc| {
-        let first = dividers.iter().any(|divider| Some(&divider.spec.vpc) == vpc.metadata.name.as_ref());
-        vpc.state().phase == Phase::Init || first || vpc.metadata.deletion_timestamp.is_some()
+pub(super) fn provisioned_before_its_dividers(step: &Between<'_>) -> bool {
+    let dividers = step.after.all::<Divider>();
+    let was_init = |vpc: &Vpc| {
+        let name = vpc.metadata.name.as_deref().unwrap_or_default();
+        step.before.get::<Vpc>(name).is_some_and(|before| before.state().phase == Phase::Init)
+    };
+    step.after.all::<Vpc>().iter().any(|vpc| {
+        let mut own = dividers.iter().filter(|divider| Some(&divider.spec.vpc) == vpc.metadata.name.as_ref());
+        let is_moved = vpc.state().phase == Phase::Provisioned && was_init(vpc);
+        is_moved && !own.any(|divider| divider.state().phase == Phase::Provisioned)
     })
 }
 

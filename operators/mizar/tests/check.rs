@@ -1,0 +1,140 @@
+//! What must hold of virtual networks, on every interleaving of the operators and of what goes wrong; in worlds that are too
+//! large for that, on random ones.
+
+use windlass_check::engine::SimulationOptions;
+use windlass_check::{Check, Faults, Violation};
+use windlass_mizar::{Mistake, worlds};
+
+type World = fn(Option<Mistake>) -> Check;
+
+#[track_caller]
+fn check_holds(world: World, states: usize) {
+    let report = world(None).assert();
+    println!("{report}");
+    assert_eq!(report.states(), states);
+    assert!(report.never_struck.is_empty(), "{:?}", report.never_struck);
+}
+
+#[test]
+fn two_vpcs_never_get_the_same_vni() {
+    check_holds(worlds::taken_vni, 195_428);
+}
+
+#[test]
+fn an_endpoint_becomes_provisioned() {
+    check_holds(worlds::endpoint_is_created, 493_640);
+}
+
+#[test]
+fn a_daemon_that_is_away_delays_and_breaks_nothing() {
+    check_holds(worlds::daemon_is_away, 23_470);
+}
+
+#[test]
+fn nothing_is_left_of_a_deleted_endpoint() {
+    check_holds(worlds::endpoint_is_deleted, 2_110);
+}
+
+#[test]
+fn an_address_is_given_out_again_only_when_its_endpoint_is_gone() {
+    check_holds(worlds::address_is_reused, 311_991);
+}
+
+#[test]
+fn a_bouncer_knows_the_first_divider_and_the_second() {
+    check_holds(worlds::second_divider, 2_304);
+}
+
+#[test]
+fn a_daemon_that_was_restarted_gets_its_tables_again() {
+    check_holds(worlds::daemon_restarts, 93_590);
+}
+
+/// Runs of a world from these seeds on, without a violation.
+#[track_caller]
+fn check_runs(world: World, runs: u64, depth: usize) {
+    let simulation =
+        world(None).simulate(&SimulationOptions { runs: Some(runs), depth, ..Default::default() });
+    println!(
+        "{} runs, {} steps, {} undecided, {:?}",
+        simulation.runs, simulation.steps, simulation.undecided, simulation.elapsed
+    );
+    if let Some((seed, violation)) = simulation.violation {
+        panic!("the run of seed {seed}: {violation:?}");
+    }
+    assert_eq!(simulation.runs, runs);
+}
+
+#[test]
+fn runs_of_larger_worlds_find_nothing() {
+    check_runs(worlds::vpc_lives, 20, 200);
+    check_runs(worlds::dividers_scale, 20, 200);
+    check_runs(worlds::network_lives, 20, 200);
+    check_runs(worlds::backends_change, 40, 200);
+    check_runs(worlds::bouncer_meets_endpoint, 30, 200);
+    check_runs(worlds::divider_meets_bouncer, 30, 200);
+    check_runs(worlds::droplet_is_lost, 30, 200);
+}
+
+#[test]
+fn runs_of_all_operators_find_nothing() {
+    check_runs(worlds::whole, 10, 400);
+}
+
+/// What a mistake breaks; found without faults.
+#[track_caller]
+fn check_found(world: World, mistake: Mistake, expected: &str) {
+    let check = world(Some(mistake)).faults(Faults::none()).only_first_violation().max_states(300_000);
+    let report = check.run();
+    let violation = report.violation.clone();
+    let violation = violation.or_else(|| {
+        let runs = SimulationOptions { runs: Some(300), depth: 300, ..Default::default() };
+        world(Some(mistake)).simulate(&runs).violation.map(|(_, violation)| violation)
+    });
+    let broken = match &violation {
+        Some(Violation::Always { property, .. } | Violation::Eventually { property, .. }) => property.clone(),
+        Some(Violation::Step { message, .. } | Violation::AtRest { message, .. }) => message.clone(),
+        other => panic!("{mistake:?} was not found: {other:?}\n{report}"),
+    };
+    assert!(broken.contains(expected), "{mistake:?} breaks {broken:?}: {report}");
+}
+
+const TABLES: &str = "tables are what the objects say";
+
+#[test]
+fn mistakes_with_addresses_are_found() {
+    let shared = "no two endpoints of a VPC share an address";
+    check_found(worlds::address_is_reused, Mistake::ClaimsNoAddress, shared);
+    check_found(worlds::address_is_reused, Mistake::KeepsAddresses, "every claim has its holder");
+    let usable = "addresses are in their network, and MAC addresses are unicast";
+    check_found(worlds::endpoint_is_created, Mistake::GivesOutBroadcast, usable);
+    check_found(worlds::endpoint_is_created, Mistake::MulticastMac, usable);
+}
+
+#[test]
+fn mistakes_with_vnis_and_dividers_are_found() {
+    check_found(worlds::taken_vni, Mistake::ClaimsNoVni, "no two VPCs share a VNI");
+    check_found(
+        worlds::vpc_lives,
+        Mistake::DoesNotWaitForDividers,
+        "a VPC is Provisioned before its dividers",
+    );
+    check_found(worlds::dividers_scale, Mistake::IgnoresScaleIn, "there is one divider");
+    check_found(worlds::second_divider, Mistake::SendsOnlyTheNewDivider, TABLES);
+}
+
+#[test]
+fn mistakes_with_daemons_are_found() {
+    check_found(worlds::daemon_is_away, Mistake::GivesUpOnErrors, TABLES);
+    check_found(worlds::daemon_restarts, Mistake::IgnoresRestarts, TABLES);
+    check_found(worlds::droplet_is_lost, Mistake::StaysOnLostDroplets, "the bouncer is elsewhere");
+    check_found(worlds::divider_meets_bouncer, Mistake::ReadsObjectsFirst, TABLES);
+}
+
+#[test]
+fn mistakes_with_networks_and_services_are_found() {
+    check_found(worlds::network_lives, Mistake::NeverDeletesNetworks, "nothing is left");
+    let stranger = "a phase is moved by another than its operator";
+    check_found(worlds::network_lives, Mistake::MovesWhatIsNotItsOwn, stranger);
+    check_found(worlds::backends_change, Mistake::KeepsLastBackends, TABLES);
+}
