@@ -33,6 +33,19 @@ pub(crate) fn all() -> Vec<AppCheck> {
             move || worlds::reused_address(by_address()),
         )
         .specimen(),
+        AppCheck::new(
+            "mizar-endpoint-created",
+            "an endpoint gets an address, and its bouncer and its droplet know it",
+            || windlass_mizar::worlds::endpoint_is_created(None),
+        ),
+        AppCheck::new("mizar-address-reused", "two endpoints want the same address; one is deleted", || {
+            windlass_mizar::worlds::address_is_reused(None)
+        }),
+        AppCheck::new(
+            "mizar-daemon-restarted",
+            "the daemon of a droplet is restarted, and another one is away for a while",
+            || windlass_mizar::worlds::daemon_restarts(None),
+        ),
         AppCheck::protocol(
             "sharding",
             "which instance of a fleet owns which slot: never two, and never none for good",

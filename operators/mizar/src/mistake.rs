@@ -15,7 +15,7 @@ pub enum Mistake {
     ClaimsNoVni,
     /// Fewer dividers or bouncers than before are ignored.
     IgnoresScaleIn,
-    /// A bouncer is told of the divider that is new, and forgets the others.
+    /// A bouncer gets the divider that is new, and forgets the others.
     SendsOnlyTheNewDivider,
     /// Dividers and bouncers stay on a droplet that is lost.
     StaysOnLostDroplets,

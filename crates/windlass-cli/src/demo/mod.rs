@@ -62,9 +62,11 @@ async fn demo() -> anyhow::Result<()> {
         cluster.url(),
         cluster.controllers.len()
     );
-    for bundled in &cluster.controllers {
+    for bundled in cluster.controllers.iter().filter(|bundled| bundled.suite_name().is_none()) {
         say!("   {:<16} {}", bundled.name(), bundled.description());
     }
+    let of_mizar = cluster.controllers.iter().filter(|bundled| bundled.suite_name().is_some()).count();
+    say!("   {:<16} {of_mizar} operators of virtual networks", "mizar");
     let mut progress = Progress::watch(&cluster.client, kinds(), begun);
 
     say!("\n2. Somebody asks for a Pair and a WebApp, and six pods come up, in two networks of lightpeers:");

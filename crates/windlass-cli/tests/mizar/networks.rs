@@ -19,7 +19,7 @@ pub(crate) fn names(count: usize) -> Vec<String> {
     (1..=count).map(|number| format!("node{number}")).collect()
 }
 
-/// Deletes the default network and its VPC, and lets nobody make them again.
+/// Deletes the default network and its VPC, and keeps the operators from making them again.
 pub(crate) async fn delete_defaults(cluster: &Cluster) {
     cluster.apply(namespace(json!({ "windlass.dev/suspend": "true" }))).await;
     cluster.delete(subnet("net0", "10.20.0.0", json!(16), "vpc0")).await;

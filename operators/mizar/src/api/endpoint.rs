@@ -159,7 +159,7 @@ pub struct EndpointState {
     /// What it was given.
     #[serde(flatten)]
     pub address: EndpointAddress,
-    /// The bouncers that knew of it when they were last told. Bouncers that are placed later read it themselves.
+    /// The bouncers that knew of it when they were last programmed. Bouncers that are placed later read it themselves.
     #[serde(default)]
     pub bouncers: Vec<String>,
     /// Whether its droplet knows it, and all bouncers of its network.

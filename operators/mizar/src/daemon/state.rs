@@ -14,7 +14,7 @@ use super::{DaemonSettings, StartError};
 use crate::tables::{Change, Held, Key, Row, Scope, TableStore};
 use crate::wire::messages::DropletInfo;
 
-/// So many changes are kept in the log of calls.
+/// Maximum number of changes in the log of calls.
 const MAX_LOGGED: usize = 100_000;
 
 /// How a daemon fails.
@@ -52,7 +52,7 @@ pub(super) struct Shared {
     ip: String,
     state: Mutex<State>,
     answered: AtomicU64,
-    /// Changes whenever an interface does: whoever waits for one looks again.
+    /// Changes whenever an interface does: whoever waits for one reads them once more.
     pub(super) interfaces: watch::Sender<u64>,
 }
 

@@ -11,7 +11,7 @@ use crate::mistake::Mistake;
 use crate::settings::MizarSettings;
 use crate::tables::Inventory;
 
-/// Tells bouncers and endpoints of each other when a bouncer is new, or elsewhere.
+/// Lets bouncers and endpoints know of each other when a bouncer is new, or elsewhere.
 pub struct BouncerEndpoints {
     settings: MizarSettings,
 }

@@ -212,7 +212,7 @@ impl EndpointAddresses {
         pool: &Pool,
         requested: Option<Ipv4Addr>,
     ) -> Result<Found, Error> {
-        /// So many addresses are tried one by one; in a network that is half full, two suffice on average.
+        /// Maximum number of addresses that are tried one by one; in a network that is half full, two suffice on average.
         const MAX_TRIES: usize = 16;
         if let Some(ip) = requested {
             let taken = take(cx, &self.allocation(cx, vni, ip)).await?;

@@ -112,7 +112,7 @@ impl VpcOperator {
         to(VpcStep::Dividers { vni })
     }
 
-    /// Takes the first VNI that nobody has.
+    /// Takes the first VNI that no other VPC has.
     async fn claim(&self, cx: &Cx<Vpc>, requested: Option<u32>) -> Result<u32, Error> {
         let candidates = vni_candidates(cx.namespace(), cx.name());
         for vni in requested.into_iter().chain(candidates) {

@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tells_which_step_waits_for_what_and_since_when() {
+    fn shows_which_step_waits_for_what_and_since_when() {
         let vpc: Vpc = serde_json::from_value(json!({
             "metadata": { "name": "vpc0", "namespace": "default", "creationTimestamp": "2026-01-02T03:04:05Z" },
             "spec": { "ip": "10.0.0.0", "prefix": 16 },

@@ -69,7 +69,7 @@ pub(super) fn provisioned(bouncer: Bouncer) -> Bouncer {
     read(value)
 }
 
-/// Where something is that nobody has programmed yet.
+/// Where something is that was not programmed yet.
 pub(super) fn place(droplet: &str) -> Value {
     let number = droplet.trim_start_matches('d');
     json!({
