@@ -85,6 +85,7 @@ Examples:
   server   [--seconds N] [--clients N] [--watchers N] [--objects N] [--quick] [--json]
   runtime  [--parents N] [--clients N] [--rounds N] [--only CONTESTANT] [--only-converge] [--quick] [--json]
   klight   [--networks N] [--pods N] [--quick] [--json]
+  mizar    [--endpoints N] [--networks N] [--bouncers N] [--droplets N] [--quick] [--json]
   shard    [--only PART] [--instances N] [--parents N] [--rounds N] [--repetitions N] [--quick] [--json]
            PART: balance, memory, throughput, failover\n
 Examples:
@@ -227,6 +228,8 @@ pub(crate) enum Comparison {
     Runtime,
     /// How klight joins pods into networks, and what a pod costs with few and many
     Klight,
+    /// How long endpoints of virtual networks take, and what one costs with few and many
+    Mizar,
     /// How instances share objects, with kube-rs by a fixed modulo and controller-runtime with a leader
     Shard,
 }
@@ -239,6 +242,7 @@ impl Comparison {
             Comparison::Server => "server",
             Comparison::Runtime => "runtime",
             Comparison::Klight => "klight",
+            Comparison::Mizar => "mizar",
             Comparison::Shard => "shard",
         }
     }
@@ -398,7 +402,7 @@ mod tests {
             ("agreement 5", "unexpected argument '5'"),
             ("bench", "<COMPARISON>"),
             ("bench --quick", "unexpected argument '--quick'"),
-            ("bench nothing", "possible values: check, server, runtime, klight, shard"),
+            ("bench nothing", "possible values: check, server, runtime, klight, mizar, shard"),
             ("conformance --against all", "possible values: model, server, kubernetes"),
         ] {
             let message = parse_line(line).unwrap_err().to_string();

@@ -14,6 +14,7 @@ use serde_json::Value;
 use windlass_mizar::api::{Allocation, Bouncer, Divider, Droplet, Endpoint, Subnet, Vpc, definitions};
 use windlass_mizar::audit::compare;
 use windlass_mizar::tables::Inventory;
+use windlass_mizar::workflows::{Tracked, progress};
 
 use crate::droplets::Droplets;
 
@@ -139,6 +140,22 @@ impl Cluster {
         }
     }
 
+    /// Waits until every workflow has come to its end: no object has a condition left to wait for.
+    pub(crate) async fn until_workflows_are_finished(&self) {
+        until("all workflows are finished", async || {
+            let all = [
+                unfinished(&self.all::<Vpc>().await),
+                unfinished(&self.all::<Subnet>().await),
+                unfinished(&self.all::<Divider>().await),
+                unfinished(&self.all::<Bouncer>().await),
+                unfinished(&self.all::<Droplet>().await),
+                unfinished(&self.all::<Endpoint>().await),
+            ];
+            all.iter().sum::<usize>() == 0
+        })
+        .await;
+    }
+
     /// Whether nothing of virtual networks is left but the droplets.
     pub(crate) async fn is_empty(&self) -> bool {
         self.all::<Endpoint>().await.is_empty()
@@ -152,6 +169,10 @@ impl Cluster {
     pub(crate) async fn droplets(&self) -> Vec<Droplet> {
         self.all().await
     }
+}
+
+fn unfinished<K: Tracked>(objects: &[K]) -> usize {
+    objects.iter().filter_map(progress).filter(|progress| !progress.finished).count()
 }
 
 /// Far longer than needed: it only ends broken tests.

@@ -98,6 +98,7 @@ pub(crate) async fn pods_and_services_of_the_default_network(cluster: &Cluster) 
     };
     until("the service has both pods", async || backends().await == expected).await;
     cluster.until_tables_match(&droplets).await;
+    cluster.until_workflows_are_finished().await;
     let result = droplets.results.path().join("node1/default_web-a_eth0.json");
     let result: Value = serde_json::from_slice(&std::fs::read(result).expect("a result")).expect("JSON");
     assert_eq!(result["ips"][0]["address"], format!("{}/16", address("p-web-a").await));

@@ -23,7 +23,7 @@ pub enum BouncerDividersStep {
         initial,
         condition = "DividersKnown",
         when_true = "It knows all dividers of the VPC",
-        next(DividersUpdated, Provisioned)
+        next(DividersUpdated)
     )]
     BouncerUpdated,
     /// All dividers know the bouncer.
@@ -73,11 +73,12 @@ impl Machine for BouncerDividers {
     async fn run(&self, step: BouncerDividersStep, cx: &Cx<Bouncer>) -> Outcome<BouncerDividersStep> {
         let (bouncer, state) = (cx.parent(), cx.parent().state());
         let (Some(vni), Some(droplet)) = (state.vni, &state.droplet) else { return done() };
+        let is_done = state.dividers_on.as_ref() == Some(droplet) && state.left.is_empty();
         let selection = vpc_of(&self.settings, bouncer);
         match step {
             BouncerDividersStep::BouncerUpdated => {
-                if state.dividers_on.as_ref() == Some(droplet) && state.left.is_empty() {
-                    return to(BouncerDividersStep::Provisioned);
+                if is_done {
+                    return to(BouncerDividersStep::DividersUpdated);
                 }
                 let parts =
                     |inventory: &Inventory| on(droplets_of_bouncer(bouncer), &all_dividers(inventory, vni));
@@ -86,6 +87,7 @@ impl Machine for BouncerDividers {
                     Err(waits) => waits,
                 }
             }
+            BouncerDividersStep::DividersUpdated if is_done => to(BouncerDividersStep::Provisioned),
             BouncerDividersStep::DividersUpdated => {
                 let parts =
                     |inventory: &Inventory| on(droplets_of_dividers(inventory), &one_bouncer(bouncer, vni));

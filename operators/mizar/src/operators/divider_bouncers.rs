@@ -24,7 +24,7 @@ pub enum DividerBouncersStep {
         initial,
         condition = "BouncersUpdated",
         when_true = "All bouncers of the VPC know it",
-        next(DividerUpdated, Provisioned)
+        next(DividerUpdated)
     )]
     BouncersUpdated,
     /// The divider knows all bouncers.
@@ -70,11 +70,12 @@ impl Machine for DividerBouncers {
     async fn run(&self, step: DividerBouncersStep, cx: &Cx<Divider>) -> Outcome<DividerBouncersStep> {
         let (divider, state) = (cx.parent(), cx.parent().state());
         let (Some(vni), Some(droplet)) = (state.vni, &state.droplet) else { return done() };
+        let is_done = state.bouncers_on.as_ref() == Some(droplet) && state.left.is_empty();
         let selection = self.selection(divider);
         match step {
             DividerBouncersStep::BouncersUpdated => {
-                if state.bouncers_on.as_ref() == Some(droplet) && state.left.is_empty() {
-                    return to(DividerBouncersStep::Provisioned);
+                if is_done {
+                    return to(DividerBouncersStep::DividerUpdated);
                 }
                 let parts =
                     |inventory: &Inventory| on(droplets_of_bouncers(inventory), &one_divider(cx.name(), vni));
@@ -85,6 +86,7 @@ impl Machine for DividerBouncers {
                     Err(waits) => waits,
                 }
             }
+            DividerBouncersStep::DividerUpdated if is_done => to(DividerBouncersStep::Provisioned),
             DividerBouncersStep::DividerUpdated => {
                 let parts =
                     |inventory: &Inventory| on(droplets_of_divider(divider), &all_bouncers(inventory, vni));

@@ -30,7 +30,7 @@ pub struct DropletOperator {
 #[derive(States)]
 pub enum DropletStep {
     /// The daemon answers.
-    #[state(initial, condition = "DaemonReachable", when_true = "Its daemon answers", next(Tables, Load))]
+    #[state(initial, condition = "DaemonReachable", when_true = "Its daemon answers", next(Tables))]
     DaemonReachable,
     /// The daemon has all tables that the objects ask for.
     #[state(
@@ -100,13 +100,7 @@ impl DropletOperator {
                     return waiting(Duration::ZERO, "Returned", "all of its tables are programmed next");
                 }
                 cx.report(&json!({ "unreachableSince": null }))?;
-                let restarted = state.boot.as_ref() != Some(&info.boot);
-                let ignored = state.boot.is_some() && self.settings.has(Mistake::IgnoresRestarts);
-                if restarted && !ignored {
-                    to(DropletStep::Tables { boot: info.boot })
-                } else {
-                    to(DropletStep::Load)
-                }
+                to(DropletStep::Tables { boot: info.boot })
             }
             DropletAnswer::Failed { why } => self.away(cx, "DaemonUnreachable", why).await,
             other => Err(unexpected(&other)),
@@ -133,6 +127,11 @@ impl DropletOperator {
 
     /// Gives a daemon that was started all of its tables.
     async fn tables(&self, cx: &Cx<Droplet>, boot: String) -> Outcome<DropletStep> {
+        let known = cx.parent().state().boot;
+        let ignored = known.is_some() && self.settings.has(Mistake::IgnoresRestarts);
+        if known.as_ref() == Some(&boot) || ignored {
+            return to(DropletStep::Load);
+        }
         let selection = Selection {
             dividers_of: Some(""),
             bouncers_of: Some(Group::All),
