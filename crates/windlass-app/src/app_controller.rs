@@ -78,6 +78,11 @@ impl AppController {
         self.suite.as_deref()
     }
 
+    /// The names of some controllers, for people: of a suite, its own.
+    pub fn names_of(controllers: &[AppController]) -> String {
+        names(controllers)
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         self.controller.name()
@@ -154,9 +159,12 @@ fn suites(all: &[AppController]) -> String {
     names.iter().map(|name| format!("\n  {name:<24}all controllers of this suite")).collect()
 }
 
-/// Their names, for messages.
+/// Their names, for messages: of a suite, its own.
 pub(crate) fn names(controllers: &[AppController]) -> String {
-    controllers.iter().map(AppController::name).collect::<Vec<_>>().join(", ")
+    let mut names: Vec<&str> =
+        controllers.iter().map(|known| known.suite_name().unwrap_or(known.name())).collect();
+    names.dedup();
+    names.join(", ")
 }
 
 #[cfg(test)]

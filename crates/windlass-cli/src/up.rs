@@ -79,8 +79,7 @@ fn announce(cluster: &LocalCluster) {
         println!("metrics      http://{endpoints}/metrics");
         println!("recordings   http://{endpoints}/debug/recordings");
     }
-    let names: Vec<&str> = cluster.controllers.iter().map(AppController::name).collect();
-    println!("controllers  {}", names.join(", "));
+    println!("controllers  {}", AppController::names_of(&cluster.controllers));
     let kubectl = format!("kubectl --kubeconfig {}", cluster.kubeconfig.display());
     println!("try          {kubectl} apply -f examples/01-two-configmaps/pair.yaml");
     println!("             {kubectl} get lightnetworks,pairs,webapps,configmaps");

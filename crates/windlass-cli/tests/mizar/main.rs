@@ -4,6 +4,7 @@
 mod bad_input;
 mod cluster;
 mod droplets;
+mod garbage;
 mod manager;
 mod networks;
 mod survival;
@@ -28,7 +29,17 @@ async fn on_the_embedded_server() {
 async fn on_a_real_kube_apiserver() {
     let kubernetes =
         tokio::task::spawn_blocking(Kubernetes::start).await.expect("no panic").expect("it starts");
-    all(&Cluster::new(&kubernetes.kubeconfig()).await, 60, 3).await;
+    let cluster = Cluster::new(&kubernetes.kubeconfig()).await;
+    // The service of the API server itself would have an endpoint for as long as there is a network.
+    cluster
+        .apply(serde_json::json!({
+            "apiVersion": "v1", "kind": "Service",
+            "metadata": { "name": "kubernetes", "annotations": { "windlass.dev/suspend": "true" } },
+        }))
+        .await;
+    let collector = garbage::collect(&cluster);
+    all(&cluster, 60, 3).await;
+    collector.abort();
     tokio::task::spawn_blocking(move || drop(kubernetes)).await.expect("it ends");
 }
 

@@ -94,7 +94,7 @@ async fn a_cluster_that_is_up_can_be_used_and_ended() {
     let lines = BufReader::new(output).lines().map_while(Result::ok);
     let printed: Vec<String> = lines.take_while(|line| !line.starts_with("end ")).collect();
     let controllers = printed.iter().find_map(|line| line.strip_prefix("controllers  "));
-    assert_eq!(controllers, Some("two-configmaps, web-app, klight"), "{printed:#?}");
+    assert_eq!(controllers, Some("two-configmaps, web-app, klight, mizar"), "{printed:#?}");
 
     let config = kube::config::Kubeconfig::read_from(&kubeconfig).expect("a kubeconfig");
     let config = kube::Config::from_custom_kubeconfig(config, &Default::default()).await;

@@ -119,7 +119,7 @@ async fn a_recorded_reconcile_is_run_again() {
     let message = text(&replayed.stderr);
     assert!(
         message.contains(
-            "of the controller \"mine\", which this program does not have (it has two-configmaps, web-app, klight)"
+            "of the controller \"mine\", which this program does not have (it has two-configmaps, web-app, klight, mizar)"
         ),
         "{message}"
     );
