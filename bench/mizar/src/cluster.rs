@@ -103,14 +103,13 @@ impl Cluster {
 
     /// The writes that the API server has answered, by all of its clients.
     pub(crate) async fn writes(&self) -> Result<u64> {
-        let request = kube::core::Request::new("").list(&ListParams::default())?;
-        let (mut parts, _) = request.into_parts();
-        parts.uri = "/metrics".parse()?;
-        let request = http::Request::from_parts(parts, Vec::new());
+        let request = http::Request::get("/metrics").body(Vec::new())?;
         let text = self.client.request_text(request).await?;
         let mut writes = 0;
         for line in text.lines().filter(|line| line.starts_with("apiserver_request_total{")) {
-            let is_write = ["POST", "PUT", "PATCH", "DELETE"].iter().any(|verb| line.contains(&format!("verb=\"{verb}\"")));
+            let is_write = ["POST", "PUT", "PATCH", "DELETE"]
+                .iter()
+                .any(|verb| line.contains(&format!("verb=\"{verb}\"")));
             if is_write {
                 let count = line.rsplit(' ').next().context("a count")?;
                 writes += count.parse::<f64>()? as u64;

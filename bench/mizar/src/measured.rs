@@ -41,7 +41,8 @@ pub(crate) async fn measure(sizes: &Sizes) -> Result<Figures> {
     }
     until("the networks are provisioned", async || {
         let subnets = cluster.all::<Subnet>().await?;
-        Ok(subnets.len() == sizes.networks && subnets.iter().all(|net| net.state().phase == Phase::Provisioned))
+        Ok(subnets.len() == sizes.networks
+            && subnets.iter().all(|net| net.state().phase == Phase::Provisioned))
     })
     .await?;
     let (writes, calls, cpu, begun) = (cluster.writes().await?, cluster.calls(), cpu_time()?, Instant::now());
@@ -56,7 +57,10 @@ pub(crate) async fn measure(sizes: &Sizes) -> Result<Figures> {
             cluster.create_from::<Endpoint>(json!({ "metadata": { "name": name }, "spec": spec })).await
         }
     };
-    futures::stream::iter((0..sizes.endpoints).map(create)).buffer_unordered(16).try_collect::<Vec<()>>().await?;
+    futures::stream::iter((0..sizes.endpoints).map(create))
+        .buffer_unordered(16)
+        .try_collect::<Vec<()>>()
+        .await?;
     loop {
         let endpoints = cluster.all::<Endpoint>().await?;
         let provisioned = endpoints.iter().filter(|one| one.state().phase == Phase::Provisioned).count();
@@ -65,7 +69,11 @@ pub(crate) async fn measure(sizes: &Sizes) -> Result<Figures> {
         }
         // Counting takes time from what is counted: the more there are, the less often.
         tokio::time::sleep(Duration::from_millis(100 + sizes.endpoints as u64 / 10)).await;
-        ensure!(begun.elapsed() < Duration::from_secs(600), "{provisioned} of {} are provisioned", sizes.endpoints);
+        ensure!(
+            begun.elapsed() < Duration::from_secs(600),
+            "{provisioned} of {} are provisioned",
+            sizes.endpoints
+        );
     }
     let seconds = begun.elapsed().as_secs_f64();
     let cpu_seconds = (cpu_time()? - cpu).as_secs_f64();
@@ -81,7 +89,12 @@ pub(crate) async fn measure(sizes: &Sizes) -> Result<Figures> {
         let found = daemon.rows();
         rows += found.len();
         let differences = compare(name, &inventory.rows(name), &found);
-        ensure!(differences.is_empty(), "{} rows of {name} are wrong: {:?}", differences.len(), differences[0]);
+        ensure!(
+            differences.is_empty(),
+            "{} rows of {name} are wrong: {:?}",
+            differences.len(),
+            differences[0]
+        );
     }
     cluster.stop().await;
     Ok(Figures { endpoints: sizes.endpoints, seconds, cpu_seconds, writes, calls, rows })
@@ -91,7 +104,8 @@ pub(crate) async fn measure(sizes: &Sizes) -> Result<Figures> {
 fn cpu_time() -> Result<Duration> {
     let text = std::fs::read_to_string("/proc/self/stat")?;
     let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-    let ticks: u64 = fields.get(11..13).unwrap_or_default().iter().filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
+    let ticks: u64 =
+        fields.get(11..13).unwrap_or_default().iter().filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
     // A tick is a hundredth of a second on every Linux that Rust's standard library supports.
     Ok(Duration::from_millis(ticks * 10))
 }

@@ -41,8 +41,11 @@ impl Results {
     }
 
     pub(crate) fn table(&self) -> String {
-        let mut text = String::from("endpoints in networks that are there; server, operators and daemons in one process\n");
-        let titles = ["endpoints", "seconds", "per second", "CPU ms each", "writes each", "calls each", "rows"];
+        let mut text = String::from(
+            "endpoints in networks that are there; server, operators and daemons in one process\n",
+        );
+        let titles =
+            ["endpoints", "seconds", "per second", "CPU ms each", "writes each", "calls each", "rows"];
         titles.iter().for_each(|title| {
             let _ = write!(text, "{title:>13}");
         });
@@ -69,7 +72,8 @@ impl Results {
         let verdict = |reached: bool| if reached { "reached" } else { "NOT REACHED" };
         if let Some(figures) = self.rows.iter().find(|figures| figures.endpoints == ENDPOINTS_OF_BAR) {
             let reached = verdict(figures.seconds <= MAX_SECONDS);
-            let _ = writeln!(text, "1,000 endpoints: {:.2} s, bar {MAX_SECONDS} s: {reached}", figures.seconds);
+            let _ =
+                writeln!(text, "1,000 endpoints: {:.2} s, bar {MAX_SECONDS} s: {reached}", figures.seconds);
         }
         if let Some(growth) = self.growth() {
             let reached = verdict(growth <= MAX_GROWTH);
