@@ -16,12 +16,10 @@ mod up;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use windlass_allocator as _;
 use windlass_app::{App, AppCommand, exit_code};
 
 use bundled_arguments::BundledArguments;
-
-#[global_allocator]
-static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// Kubernetes controllers that are right: write one as a state machine, check every crash, run it anywhere.
 #[derive(Parser)]
