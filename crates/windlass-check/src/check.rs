@@ -561,7 +561,7 @@ impl Check {
     fn check_fields(&self, controller: &Controller) {
         for watch in controller.declaration().all_watches() {
             let Some(info) = self.cluster.types().get(&watch.kind.resource) else { continue };
-            if let Err(message) = windlass_model::filter::check_supported(&watch.fields, info) {
+            if let Err(message) = watch.fields.check_supported(info) {
                 let (name, kind) = (controller.name(), watch.kind.qualified());
                 panic!(
                     "{name} cannot watch {kind} by these fields: {message}; see selectableFields of its CRD"

@@ -11,7 +11,7 @@ use crate::store::{Change, Key, MemoryStore};
 use crate::time::Timestamp;
 use crate::types::{FeatureGates, Types};
 use crate::verbs::{self, Effect};
-use crate::{crd, definitions, gc, namespaces, policies, protection, workloads};
+use crate::{controllers, crd, definitions, policies, workloads};
 
 /// The namespaces that every cluster has.
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
@@ -42,7 +42,7 @@ impl Cluster {
     pub fn new() -> Self {
         let types = Arc::new(Types::built_in());
         let mut cluster = Cluster { store: MemoryStore::default(), types, now: Timestamp::default() };
-        for request in first_requests() {
+        for request in namespace_requests() {
             cluster.request(&request);
         }
         cluster
@@ -89,23 +89,19 @@ impl Cluster {
         self.perform(&workloads::first_requests(&self.store, self.now));
         (0..MAX_ROUNDS).any(|_| {
             let steps = workloads::next_requests(&self.store, self.now);
-            let requests: Vec<Request> = steps.into_iter().map(|step| step.request).collect();
-            let changed = self.perform(&requests);
+            let changed = self.perform(steps.iter().map(|step| &step.request));
             !(self.settle_once() | changed)
         })
     }
 
     /// One round of the cluster's own controllers. Says whether anything changed.
     fn settle_once(&mut self) -> bool {
-        let mut requests = definitions::next_requests(&self.store, &self.types, self.now);
-        requests.extend(namespaces::next_requests(&self.store, &self.types, self.now));
-        requests.extend(gc::next_requests(&self.store, &self.types));
-        requests.extend(protection::next_requests(&self.store));
-        self.perform(&requests)
+        let steps = controllers::next_requests(&self.store, &self.types, self.now);
+        self.perform(steps.iter().map(|step| &step.request))
     }
 
     /// Commits what some requests lead to. Says whether anything changed.
-    fn perform(&mut self, requests: &[Request]) -> bool {
+    fn perform<'a>(&mut self, requests: impl IntoIterator<Item = &'a Request>) -> bool {
         let mut changed = false;
         for request in requests {
             let effect = self.handle(request);
@@ -179,8 +175,12 @@ impl Cluster {
     }
 }
 
-/// Requests that create what every cluster has from the start.
+/// Requests that create what every server has from the start: namespaces and priority classes.
 pub fn first_requests() -> impl Iterator<Item = Request> {
+    namespace_requests().chain(system_class_requests())
+}
+
+fn namespace_requests() -> impl Iterator<Item = Request> {
     NAMESPACES.into_iter().map(|name| {
         let body = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
         let create = Request::new(Verb::Create, ResourceId::new("", "v1", "namespaces"));
@@ -188,9 +188,8 @@ pub fn first_requests() -> impl Iterator<Item = Request> {
     })
 }
 
-/// Requests that create the priority classes that a server has from the start. They also hold without being stored, so
-/// a [`Cluster`] has none.
-pub fn system_class_requests() -> impl Iterator<Item = Request> {
+/// The priority classes also hold without being stored, so a [`Cluster`] has none.
+fn system_class_requests() -> impl Iterator<Item = Request> {
     verbs::SYSTEM_CLASSES.into_iter().map(|(name, value)| {
         let create =
             Request::new(Verb::Create, ResourceId::new("scheduling.k8s.io", "v1", "priorityclasses"));
@@ -218,7 +217,13 @@ fn refusal(definition: &Value) -> String {
 /// Whether an object says something about what is served or admitted: a definition, an admission policy or its
 /// binding.
 pub fn shapes_types(key: &Key) -> bool {
-    &*key.group == definitions::GROUP && &*key.plural == definitions::PLURAL || policies::concerns(key)
+    definitions::is_definition(key) || policies::concerns(key)
+}
+
+/// The resources whose objects [shape the types](shapes_types), by group and plural.
+pub fn resources_that_shape_types() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let policies = policies::ALL.into_iter().map(|plural| (policies::GROUP, plural));
+    [definitions::DEFINITIONS].into_iter().chain(policies)
 }
 
 /// The types and policies that hold after some changes; `None` if they stay the same.
@@ -226,9 +231,7 @@ pub fn shapes_types(key: &Key) -> bool {
 /// A definition's types are served from when it is established until it is gone. A policy is evaluated from when it
 /// is bound.
 pub fn types_after(types: &Types, changes: &[Change]) -> Option<Types> {
-    let definitions = changes.iter().filter(|change| {
-        &*change.key.group == definitions::GROUP && &*change.key.plural == definitions::PLURAL
-    });
+    let definitions = changes.iter().filter(|change| definitions::is_definition(&change.key));
     let mut after = types.policies().after(changes).map(|policies| {
         let mut after = types.clone();
         after.set_policies(policies);

@@ -8,20 +8,43 @@ use serde_json::Value;
 use crate::crd;
 use crate::object;
 use crate::request::{Request, ResourceId, Verb};
-use crate::store::Store;
+use crate::store::{Change, Key, Store};
 use crate::time::Timestamp;
-use crate::types::Types;
+use crate::types::{Origin, Types};
 use crate::verbs::set_terminating;
 
 /// The group of definitions.
-pub const GROUP: &str = "apiextensions.k8s.io";
+pub(crate) const GROUP: &str = "apiextensions.k8s.io";
 /// The resource of definitions.
-pub const PLURAL: &str = "customresourcedefinitions";
+pub(crate) const PLURAL: &str = "customresourcedefinitions";
+
+/// The group and the plural of definitions.
+pub const DEFINITIONS: (&str, &str) = (GROUP, PLURAL);
+
+/// Whether a key is that of a definition.
+pub fn is_definition(key: &Key) -> bool {
+    (&*key.group, &*key.plural) == DEFINITIONS
+}
 
 /// Everything that the controllers would do now, by definition.
-pub fn next_requests<S: Store + ?Sized>(store: &S, types: &Types, now: Timestamp) -> Vec<Request> {
+pub(crate) fn next_requests<S: Store + ?Sized>(store: &S, types: &Types, now: Timestamp) -> Vec<Request> {
     let all: Vec<Arc<Value>> = store.scan(GROUP, PLURAL, None, None).map(|(_, object)| object).collect();
     all.iter().flat_map(|definition| step(store, types, definition, &all, now)).collect()
+}
+
+/// What the controllers would do now because of some changes: an object of a deleted definition may have been the last.
+pub(crate) fn requests_after<S: Store + ?Sized>(
+    store: &S,
+    types: &Types,
+    now: Timestamp,
+    changes: &[Change],
+) -> Vec<Request> {
+    let is_custom = |key: &Key| {
+        let info = types.any_version(&key.group, &key.plural);
+        info.is_none_or(|info| info.origin == Origin::Custom)
+    };
+    let concerned = changes.iter().any(|change| is_definition(&change.key) || is_custom(&change.key));
+    if concerned { next_requests(store, types, now) } else { Vec::new() }
 }
 
 /// Whether the types of a definition are served.

@@ -47,7 +47,7 @@ impl Filter {
             .map_err(Status::bad_request)?;
         let mut fields = FieldSelector::parse(options.field_selector.as_deref().unwrap_or_default())
             .map_err(Status::bad_request)?;
-        check_supported(&fields, info).map_err(Status::bad_request)?;
+        fields.check_supported(info).map_err(Status::bad_request)?;
         if info.storage_group() != info.resource.group {
             fields.rename(events::selectable);
         }
@@ -152,21 +152,25 @@ fn for_path_name(fields: FieldSelector, name: &str) -> Result<FieldSelector, Sta
     Err(Status::bad_request("fieldSelector metadata.name doesn't match requested name"))
 }
 
-/// Whether the type knows all the fields; the error says which it does not know.
-pub fn check_supported(fields: &FieldSelector, info: &TypeInfo) -> Result<(), String> {
-    let known = |field: &str| match field {
-        "metadata.name" => true,
-        "metadata.namespace" => info.namespaced || info.origin == Origin::BuiltIn,
-        other => info.selectable_fields.iter().any(|path| path.trim_start_matches('.') == other),
-    };
-    match fields.terms().iter().find(|term| !known(&term.field)) {
-        None => Ok(()),
-        // Only types with fields of their own have a list of them to be missing from.
-        Some(term) if info.origin == Origin::BuiltIn && info.selectable_fields.is_empty() => Err(format!(
-            "{} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
-            quoted(&term.field)
-        )),
-        Some(term) => Err(format!("field label not supported: {}", term.field)),
+impl FieldSelector {
+    /// Whether the type knows all the fields; the error says which it does not know.
+    pub fn check_supported(&self, info: &TypeInfo) -> Result<(), String> {
+        let known = |field: &str| match field {
+            "metadata.name" => true,
+            "metadata.namespace" => info.namespaced || info.origin == Origin::BuiltIn,
+            other => info.selectable_fields.iter().any(|path| path.trim_start_matches('.') == other),
+        };
+        match self.terms().iter().find(|term| !known(&term.field)) {
+            None => Ok(()),
+            // Only types with fields of their own have a list of them to be missing from.
+            Some(term) if info.origin == Origin::BuiltIn && info.selectable_fields.is_empty() => {
+                Err(format!(
+                    "{} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
+                    quoted(&term.field)
+                ))
+            }
+            Some(term) => Err(format!("field label not supported: {}", term.field)),
+        }
     }
 }
 
@@ -276,15 +280,15 @@ mod tests {
         let selector = |text| FieldSelector::parse(text).unwrap();
         let mut widget = custom("example.com", "v1", "widgets", "Widget");
         widget.selectable_fields = vec![".spec.color".to_owned()];
-        assert_eq!(check_supported(&selector("spec.color=red,metadata.name=a"), &widget), Ok(()));
+        assert_eq!(selector("spec.color=red,metadata.name=a").check_supported(&widget), Ok(()));
         assert_eq!(
-            check_supported(&selector("spec.size=1"), &widget),
+            selector("spec.size=1").check_supported(&widget),
             Err("field label not supported: spec.size".to_owned())
         );
         widget.namespaced = false;
-        assert!(check_supported(&selector("metadata.namespace=a"), &widget).is_err());
+        assert!(selector("metadata.namespace=a").check_supported(&widget).is_err());
         assert_eq!(
-            check_supported(&selector("spec.x=1"), &built_in("", "v1", "configmaps", "ConfigMap")),
+            selector("spec.x=1").check_supported(&built_in("", "v1", "configmaps", "ConfigMap")),
             Err("\"spec.x\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
                 .to_owned())
         );

@@ -19,7 +19,7 @@ use crate::types::{Origin, TypeInfo, Types};
 const MANAGER: &str = "kube-controller-manager";
 
 /// Everything that the collector would do now, in key order.
-pub fn next_requests<S: Store + ?Sized>(store: &S, types: &Types) -> Vec<Request> {
+pub(crate) fn next_requests<S: Store + ?Sized>(store: &S, types: &Types) -> Vec<Request> {
     let graph = Graph::of(store, types);
     let view = View { store, types, dependents: |uid: &str| graph.dependents_of(uid) };
     graph.nodes.iter().flat_map(|node| view.requests_for(node)).collect()
@@ -28,7 +28,7 @@ pub fn next_requests<S: Store + ?Sized>(store: &S, types: &Types) -> Vec<Request
 /// What the collector would do now about these objects, in their order.
 ///
 /// This is fast if the store has an index of [dependents](Store::dependents).
-pub fn requests_about<S: Store + ?Sized>(
+pub(crate) fn requests_about<S: Store + ?Sized>(
     store: &S,
     types: &Types,
     keys: impl IntoIterator<Item = Key>,
@@ -43,7 +43,7 @@ pub fn requests_about<S: Store + ?Sized>(
 /// changed, their dependents and their owners.
 ///
 /// A change of the types that are served may concern others, too.
-pub fn concerned<S: Store + ?Sized>(store: &S, types: &Types, changes: &[Change]) -> BTreeSet<Key> {
+pub(crate) fn concerned<S: Store + ?Sized>(store: &S, types: &Types, changes: &[Change]) -> BTreeSet<Key> {
     let mut keys = BTreeSet::new();
     for change in changes {
         keys.insert(change.key.clone());

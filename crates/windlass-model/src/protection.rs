@@ -20,14 +20,14 @@ const CLAIMS: &str = "persistentvolumeclaims";
 const VOLUMES: &str = "persistentvolumes";
 
 /// Everything that the controllers would do now: claims first, each by name.
-pub fn next_requests<S: Store + ?Sized>(store: &S) -> Vec<Request> {
+pub(crate) fn next_requests<S: Store + ?Sized>(store: &S) -> Vec<Request> {
     let claims = store.scan("", CLAIMS, None, None);
     let volumes = store.scan("", VOLUMES, None, None);
     claims.chain(volumes).filter_map(|(key, object)| release(store, &key, &object)).collect()
 }
 
 /// What the controllers would do now because of some changes, which the store shows.
-pub fn requests_after<S: Store + ?Sized>(store: &S, changes: &[Change]) -> Vec<Request> {
+pub(crate) fn requests_after<S: Store + ?Sized>(store: &S, changes: &[Change]) -> Vec<Request> {
     let concerned: BTreeSet<Key> = changes.iter().flat_map(concerned).collect();
     let found = concerned.into_iter().filter_map(|key| store.get(&key).map(|object| (key, object)));
     found.filter_map(|(key, object)| release(store, &key, &object)).collect()

@@ -1,7 +1,7 @@
 //! The objects that every cluster has, written on first start.
 
 use windlass_model::authorization::bootstrap_requests;
-use windlass_model::{Request, cluster, handle, workloads};
+use windlass_model::{Request, first_requests, handle, workloads};
 
 use crate::clock;
 use crate::http::access::AuthorizationMode;
@@ -13,8 +13,7 @@ pub(crate) async fn write_first_objects(
     mode: AuthorizationMode,
     with_workloads: bool,
 ) -> Result<(), String> {
-    let mut requests: Vec<Request> =
-        cluster::first_requests().chain(cluster::system_class_requests()).collect();
+    let mut requests: Vec<Request> = first_requests().collect();
     if mode == AuthorizationMode::Rbac {
         requests.extend(bootstrap_requests(&storage.snapshot()));
     }

@@ -8,14 +8,12 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 use windlass_model::{
-    Change, Key, Request, Status, authentication, authorization, definitions, gc, handle, namespaces,
-    protection, shapes_types, workloads,
+    Change, Key, Request, Status, authentication, authorization, controllers, handle, shapes_types, workloads,
 };
 
 use crate::clock;
 use crate::closing::Closing;
 use crate::http::api::Api;
-use crate::http::definition_status::is_definition;
 use crate::store::{Feed, Record, Snapshot};
 
 /// Delay after a write that could not be stored, until everything is processed again.
@@ -101,13 +99,7 @@ impl Loops {
     }
 
     fn next_requests(&self, snapshot: &Snapshot, scope: &Scope<'_>) -> Vec<Request> {
-        let types = snapshot.types();
         let mut requests = Vec::new();
-        if scope.concerns(|key| {
-            is_definition(key) || types.any_version(&key.group, &key.plural).is_none_or(is_custom)
-        }) {
-            requests.extend(definitions::next_requests(snapshot, types, clock::now()));
-        }
         if scope.concerns(|key| &*key.plural == "clusterroles") {
             requests.extend(authorization::next_requests(snapshot));
         }
@@ -120,26 +112,18 @@ impl Loops {
         if self.service_accounts && scope.concerns(accounts) {
             requests.extend(authentication::next_requests(snapshot, authority));
         }
-        match scope {
-            Scope::Everything => {
-                requests.extend(namespaces::next_requests(snapshot, types, clock::now()));
-                requests.extend(gc::next_requests(snapshot, types));
-                requests.extend(protection::next_requests(snapshot));
-            }
-            Scope::Changes(changes) => {
-                requests.extend(namespaces::requests_after(snapshot, types, changes, clock::now()));
-                let concerned = gc::concerned(snapshot, types, changes);
-                requests.extend(gc::requests_about(snapshot, types, concerned));
-                requests.extend(protection::requests_after(snapshot, changes));
-            }
-        }
+        let (types, now) = (snapshot.types(), clock::now());
+        let mut steps = match scope {
+            Scope::Everything => controllers::next_requests(snapshot, types, now),
+            Scope::Changes(changes) => controllers::requests_after(snapshot, types, now, changes),
+        };
         if self.workloads {
-            let steps = match scope {
-                Scope::Everything => workloads::next_requests(snapshot, clock::now()),
-                Scope::Changes(changes) => workloads::requests_after(snapshot, clock::now(), changes),
-            };
-            requests.extend(steps.into_iter().map(|step| step.request));
+            steps.extend(match scope {
+                Scope::Everything => workloads::next_requests(snapshot, now),
+                Scope::Changes(changes) => workloads::requests_after(snapshot, now, changes),
+            });
         }
+        requests.extend(steps.into_iter().map(|step| step.request));
         requests
     }
 
@@ -175,8 +159,4 @@ impl Scope<'_> {
             Scope::Changes(changes) => changes.iter().any(|change| is_kind(&change.key)),
         }
     }
-}
-
-fn is_custom(info: &Arc<windlass_model::TypeInfo>) -> bool {
-    info.origin == windlass_model::types::Origin::Custom
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use windlass_model::patch::{apply_merge_patch, merge_patch_between};
+use windlass_model::{apply_merge_patch, merge_patch_between};
 
 use crate::outcome::Error;
 

@@ -11,12 +11,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
-use windlass_model::filter::Filter;
+use windlass_model::Filter;
 use windlass_model::http::{self, EventWriter, Format, HttpParts, Parsed, present};
 use windlass_model::list::list;
 use windlass_model::watch::{self, Event};
 use windlass_model::{
-    FeatureGates, Request, ResourceId, Response, Status, Timestamp, TypeInfo, Types, Verb, definitions,
+    FeatureGates, Request, ResourceId, Response, Status, Timestamp, TypeInfo, Types, Verb, controllers,
     handle, types_after,
 };
 use windlass_server::documents::{Document, discovery, openapi};
@@ -162,8 +162,8 @@ impl Session for ModelSession {
     }
 
     fn pause(&mut self) {
-        for request in definitions::next_requests(&self.store, &self.types, now()) {
-            self.perform(&request);
+        for step in controllers::next_requests(&self.store, &self.types, now()) {
+            self.perform(&step.request);
         }
     }
 }

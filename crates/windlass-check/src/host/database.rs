@@ -109,10 +109,10 @@ impl Database {
         if let Some(known) = self.collections.get(&cluster) {
             return known.clone();
         }
-        let requests = collector::next_requests(self.cluster(cluster), self.workloads);
-        let wanted: Arc<[Collection]> = requests
+        let steps = collector::next_requests(self.cluster(cluster), self.workloads);
+        let wanted: Arc<[Collection]> = steps
             .into_iter()
-            .map(|(actor, request)| Collection { actor, ask: asks.id(plain(request)) })
+            .map(|step| Collection { actor: step.controller, ask: asks.id(plain(step.request)) })
             .collect();
         self.collections.insert(cluster, wanted.clone());
         wanted

@@ -20,10 +20,11 @@ pub use bootstrap::bootstrap_requests;
 pub use escalation::escalation;
 pub use impersonation::impersonate;
 pub use policy::Policy;
-pub use roles::{Binding, Roles, StoredRoles};
+use roles::StoredRoles;
+pub use roles::{Binding, Roles};
 pub use rule::Rule;
 
-pub use crate::authentication::{User, unauthorized};
+use crate::authentication::User;
 
 use crate::field::quoted;
 use crate::status::Status;

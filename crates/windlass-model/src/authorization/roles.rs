@@ -65,13 +65,13 @@ pub trait Roles {
 }
 
 /// The roles and bindings of a store, read at each question.
-pub struct StoredRoles<'a, S: Store + ?Sized> {
+pub(super) struct StoredRoles<'a, S: Store + ?Sized> {
     store: &'a S,
 }
 
 impl<'a, S: Store + ?Sized> StoredRoles<'a, S> {
     /// Those of this store.
-    pub fn of(store: &'a S) -> Self {
+    pub(super) fn of(store: &'a S) -> Self {
         StoredRoles { store }
     }
 }

@@ -8,7 +8,7 @@ mod scale;
 mod status;
 mod types;
 mod validate;
-mod versions;
+pub(crate) mod versions;
 
 pub(crate) use defaults::set_defaults;
 pub(crate) use defaults::{decode, prepare, warnings};
@@ -16,7 +16,6 @@ pub(crate) use scale::validate_scale;
 pub(crate) use status::next_status;
 pub(crate) use types::types_of;
 pub(crate) use validate::validate;
-pub use versions::compare_versions;
 
 /// The finalizer that keeps a CRD until all its objects are gone.
 pub(crate) const CLEANUP_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";

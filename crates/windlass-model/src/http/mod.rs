@@ -26,8 +26,7 @@ use crate::watch::WatchOptions;
 
 use crate::json_body::{self as body, Document};
 
-pub use accept::{DiscoveryForm, first_acceptable, negotiate_discovery};
-pub use accept::{Format, Include, Output};
+pub use accept::{DiscoveryForm, Format, Include, Output, first_acceptable, negotiate_discovery};
 pub use encode::{encode, encode_event};
 pub(crate) use path::percent_decoded;
 pub use present::{EventWriter, present};

@@ -20,7 +20,7 @@ const FINALIZER: &str = "kubernetes";
 const MANAGER: &str = "kube-controller-manager";
 
 /// Everything that the controller would do now, by namespace.
-pub fn next_requests<S: Store + ?Sized>(store: &S, types: &Types, now: Timestamp) -> Vec<Request> {
+pub(crate) fn next_requests<S: Store + ?Sized>(store: &S, types: &Types, now: Timestamp) -> Vec<Request> {
     let namespaces = store.scan("", "namespaces", None, None);
     namespaces
         .filter(|(_, namespace)| object::is_deleting(namespace) && is_held(namespace))
@@ -31,11 +31,11 @@ pub fn next_requests<S: Store + ?Sized>(store: &S, types: &Types, now: Timestamp
 /// What the controller would do now because of some changes, which the store shows.
 ///
 /// A change of the types that are served may concern all namespaces.
-pub fn requests_after<S: Store + ?Sized>(
+pub(crate) fn requests_after<S: Store + ?Sized>(
     store: &S,
     types: &Types,
-    changes: &[Change],
     now: Timestamp,
+    changes: &[Change],
 ) -> Vec<Request> {
     let namespaces = changes.iter().map(|change| {
         let own = is_namespace(&change.key);

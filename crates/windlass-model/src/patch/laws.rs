@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::{apply_json_patch, apply_merge_patch, merge_patch_between};
+use super::apply_json_patch;
+use super::merge::{apply_merge_patch, merge_patch_between};
 
 /// A small document; few enough names that patches hit something.
 fn document() -> impl Strategy<Value = Value> {

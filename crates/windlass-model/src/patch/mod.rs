@@ -4,11 +4,10 @@ mod json;
 mod json_failure;
 #[cfg(test)]
 mod laws;
-mod merge;
+pub(crate) mod merge;
 mod strategic;
 mod strategic_list;
 
 pub(crate) use self::json::apply_json_patch;
 pub(crate) use self::json_failure::{PatchFailure, explained_json_patch};
-pub use self::merge::{apply_merge_patch, merge_patch_between};
 pub(crate) use self::strategic::apply_strategic_patch;

@@ -20,15 +20,15 @@ pub(crate) use matching::{Matching, Rule as MatchingRule};
 pub(crate) use mutation::Mutation;
 
 /// The group of policies and bindings.
-pub const GROUP: &str = "admissionregistration.k8s.io";
+pub(crate) const GROUP: &str = "admissionregistration.k8s.io";
 /// The resource of validating policies.
-pub const POLICIES: &str = "validatingadmissionpolicies";
+pub(crate) const POLICIES: &str = "validatingadmissionpolicies";
 /// The resource of their bindings.
-pub const BINDINGS: &str = "validatingadmissionpolicybindings";
+pub(crate) const BINDINGS: &str = "validatingadmissionpolicybindings";
 /// The resource of mutating policies.
-pub const MUTATING_POLICIES: &str = "mutatingadmissionpolicies";
+pub(crate) const MUTATING_POLICIES: &str = "mutatingadmissionpolicies";
 /// The resource of their bindings.
-pub const MUTATING_BINDINGS: &str = "mutatingadmissionpolicybindings";
+pub(crate) const MUTATING_BINDINGS: &str = "mutatingadmissionpolicybindings";
 
 pub(crate) const ALL: [&str; 4] = [POLICIES, BINDINGS, MUTATING_POLICIES, MUTATING_BINDINGS];
 
@@ -56,7 +56,7 @@ pub(crate) struct Hook {
 }
 
 /// Whether an object is a policy or a binding.
-pub fn concerns(key: &Key) -> bool {
+pub(crate) fn concerns(key: &Key) -> bool {
     &*key.group == GROUP && ALL.contains(&&*key.plural)
 }
 

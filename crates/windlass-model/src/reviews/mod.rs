@@ -7,7 +7,7 @@ mod access;
 mod identity;
 mod token_request;
 
-pub use token_request::{TokenGrant, is_token_request, token_request};
+pub use token_request::token_request;
 
 use crate::authentication::User;
 use crate::authorization::Authorizer;

@@ -20,37 +20,44 @@ const KIND: &str = "TokenRequest";
 const MIN_SECONDS: i64 = 10 * 60;
 const MAX_SECONDS: i64 = 1 << 32;
 
+/// Answers a request for a token of a service account; `None` for a request about anything else.
+///
+/// `new_id` makes a name that no other token has, `sign` a token of what it says.
+pub fn token_request<S: Store + ?Sized>(
+    store: &S,
+    now: Timestamp,
+    request: &Request,
+    issuer: &Issuer,
+    new_id: impl FnOnce() -> String,
+    sign: impl FnOnce(&Value) -> String,
+) -> Option<Response> {
+    if !is_token_request(request) {
+        return None;
+    }
+    let granted = grant(store, now, request, issuer, &new_id());
+    Some(granted.map_or_else(Response::status, |mut granted| {
+        granted.answer["status"]["token"] = sign(&granted.claims).into();
+        Response { code: 201, warnings: granted.warnings, ..Response::object(granted.answer) }
+    }))
+}
+
 /// A token that may be made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TokenGrant {
+struct TokenGrant {
     /// What the token says.
-    pub claims: Value,
+    claims: Value,
     answer: Value,
     warnings: Vec<String>,
 }
 
-impl TokenGrant {
-    /// The answer to the request, once the claims are signed.
-    pub fn answer(mut self, token: &str) -> Response {
-        self.answer["status"]["token"] = token.into();
-        Response { code: 201, warnings: self.warnings, ..Response::object(self.answer) }
-    }
-}
-
-/// Whether a request asks for a token of a service account.
-pub fn is_token_request(request: &Request) -> bool {
+fn is_token_request(request: &Request) -> bool {
     request.resource.group.is_empty()
         && request.resource.plural == "serviceaccounts"
         && request.subresource.as_deref() == Some("token")
 }
 
-/// Evaluates a request for a token.
-///
-/// `id` is a name that no other token has.
-///
-/// # Errors
-/// The refusal: no such account, a time that is too short or too long, an object that the token cannot end with.
-pub fn token_request<S: Store + ?Sized>(
+/// The error is the refusal: no such account, a time that is too short or too long, an object that the token cannot end
+/// with.
+fn grant<S: Store + ?Sized>(
     store: &S,
     now: Timestamp,
     request: &Request,

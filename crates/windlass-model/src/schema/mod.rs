@@ -4,7 +4,7 @@
 //! of a built-in type goes through `decode`. `parse` makes a [`Schema`] from a CRD.
 
 mod build;
-pub mod builtin;
+pub(crate) mod builtin;
 mod decode;
 mod default_checks;
 mod defaults;
@@ -34,5 +34,5 @@ pub(crate) use restore::restore_problem;
 pub(crate) use validate::formats::unknown_formats;
 pub(crate) use validate::validate;
 pub(crate) use validate::validate_status;
-pub use windlass_cel::schema::Schema;
+pub(crate) use windlass_cel::schema::Schema;
 pub(crate) use windlass_cel::schema::{Constraints, ListKind, Pattern, Rule, Shape, Strategic};

@@ -25,14 +25,17 @@ pub(super) fn gated_types(gates: FeatureGates) -> impl Iterator<Item = TypeInfo>
     mutating.iter().map(type_info)
 }
 
-/// The name of a built-in type in the data file: `apps.v1.Deployment`.
-pub fn type_name(resource: &ResourceId) -> Option<&'static str> {
-    let found = RESOURCES.iter().chain(MUTATING_ADMISSION_POLICY).find(|known| {
-        known.group == resource.group
-            && known.plural == resource.plural
-            && known.version() == resource.version
-    });
-    found.map(|known| known.type_name)
+impl TypeInfo {
+    /// The name of a built-in type in the data file: `apps.v1.Deployment`.
+    pub fn built_in_name(&self) -> Option<&'static str> {
+        let resource = &self.resource;
+        let found = RESOURCES.iter().chain(MUTATING_ADMISSION_POLICY).find(|known| {
+            known.group == resource.group
+                && known.plural == resource.plural
+                && known.version() == resource.version
+        });
+        found.filter(|_| self.origin == Origin::BuiltIn).map(|known| known.type_name)
+    }
 }
 
 /// The type of requests for tokens, which is no resource of its own.

@@ -6,15 +6,17 @@ use std::str::FromStr;
 /// Which features are switched on. The default is that of Kubernetes, but for what sharded controllers need.
 ///
 /// ```
-/// use windlass_model::types::{FeatureGates, Types};
+/// use windlass_model::{FeatureGates, Types};
 ///
 /// let gates: FeatureGates = "MutatingAdmissionPolicy=true".parse()?;
 /// let served = |types: &Types| {
 ///     types.by_kind("admissionregistration.k8s.io", "v1beta1", "MutatingAdmissionPolicy").is_some()
 /// };
-/// assert!(served(&Types::built_in_with(gates)));
-/// assert!(!served(&Types::built_in()));
-/// # Ok::<(), windlass_model::types::FeatureGateError>(())
+/// let mut types = Types::built_in();
+/// assert!(!served(&types));
+/// types.open_gates(gates);
+/// assert!(served(&types));
+/// # Ok::<(), windlass_model::FeatureGateError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FeatureGates {

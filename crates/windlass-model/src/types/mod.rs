@@ -1,6 +1,6 @@
 //! Which types the API serves, and what the rules must know about each.
 
-pub mod builtin;
+pub(crate) mod builtin;
 pub(crate) mod columns;
 pub(crate) mod defaults;
 pub(crate) mod events;
@@ -199,13 +199,6 @@ impl Types {
     /// The types that every Kubernetes has.
     pub fn built_in() -> Self {
         builtin::types()
-    }
-
-    /// The types that every Kubernetes has, and those behind the feature gates that are open.
-    pub fn built_in_with(gates: FeatureGates) -> Self {
-        let mut types = Types::built_in();
-        types.open_gates(gates);
-        types
     }
 
     /// Serves what is behind feature gates that are open, too.

@@ -269,7 +269,7 @@ fn stamped<S: Store + ?Sized>(call: &Call<'_, S>, mut object: Value, version: u6
 
 /// The answer when an object is gone: its last state for some types, else a `Status` with its uid.
 fn gone<S: Store + ?Sized>(call: &Call<'_, S>, last: &Arc<Value>, version: u64) -> Response {
-    if policy::returns_deleted_object(call.info) {
+    if call.info.returns_deleted_object() {
         return Response::object(stamped(call, (*call.view(last)).clone(), version));
     }
     let resource = &call.info.resource;

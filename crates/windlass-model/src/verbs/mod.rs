@@ -41,7 +41,6 @@ use call::Call;
 pub use call::Caller;
 use write::{Part, Written};
 
-pub use policy::returns_deleted_object;
 pub(crate) use question::read_question;
 pub(crate) use terminate::set_terminating;
 

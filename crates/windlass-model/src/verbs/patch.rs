@@ -83,7 +83,7 @@ pub(super) fn patched<S: Store + ?Sized>(
                 Some(problem) => Err(body::misfit(call, &made, Source::Strategic, &problem)),
             }
         }
-        PatchKind::Merge | PatchKind::Apply => Ok(patch::apply_merge_patch(live, body)),
+        PatchKind::Merge | PatchKind::Apply => Ok(patch::merge::apply_merge_patch(live, body)),
     }
 }
 

@@ -44,23 +44,25 @@ pub(super) fn allows_unconditional_update(info: &TypeInfo) -> bool {
     }
 }
 
-/// Whether a delete answers with the object instead of a `Status`.
-pub fn returns_deleted_object(info: &TypeInfo) -> bool {
-    match built_in(info) {
-        Some(("", plural)) => matches!(
-            plural,
-            "namespaces"
-                | "persistentvolumeclaims"
-                | "persistentvolumes"
-                | "pods"
-                | "podtemplates"
-                | "resourcequotas"
-                | "serviceaccounts"
-                | "services"
-        ),
-        Some(("resource.k8s.io", _)) => true,
-        Some(("storage.k8s.io", plural)) => plural != "csistoragecapacities",
-        _ => false,
+impl TypeInfo {
+    /// Whether a delete answers with the object instead of a `Status`.
+    pub fn returns_deleted_object(&self) -> bool {
+        match built_in(self) {
+            Some(("", plural)) => matches!(
+                plural,
+                "namespaces"
+                    | "persistentvolumeclaims"
+                    | "persistentvolumes"
+                    | "pods"
+                    | "podtemplates"
+                    | "resourcequotas"
+                    | "serviceaccounts"
+                    | "services"
+            ),
+            Some(("resource.k8s.io", _)) => true,
+            Some(("storage.k8s.io", plural)) => plural != "csistoragecapacities",
+            _ => false,
+        }
     }
 }
 

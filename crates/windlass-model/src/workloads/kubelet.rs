@@ -15,7 +15,7 @@ pub(super) const NODE_ADDRESS: &str = "192.0.2.1";
 
 /// What becomes of a pod that has this annotation: `Pending` is never scheduled, `NotReady` runs and never becomes
 /// ready, `Failed` fails, and one that is restarted fails again and again.
-pub const BEHAVIOUR_ANNOTATION: &str = "windlass.dev/pod-behaviour";
+const BEHAVIOUR_ANNOTATION: &str = "windlass.dev/pod-behaviour";
 
 /// Whether a pod asks not to be scheduled.
 pub(super) fn is_held_back(pod: &Value) -> bool {

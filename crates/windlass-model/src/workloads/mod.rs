@@ -8,7 +8,7 @@
 //!
 //! What is simpler than on a cluster:
 //! - Pods run no code. A scheduled pod becomes Running and Ready with one write to its status; one that is not to be
-//!   restarted, such as that of a Job, becomes Succeeded with one write. The annotation [`BEHAVIOUR_ANNOTATION`] of a pod
+//!   restarted, such as that of a Job, becomes Succeeded with one write. The annotation `windlass.dev/pod-behaviour` of a pod
 //!   asks for something else. A status that somebody else gives to a running pod stays.
 //! - A pod goes to the first node by name that is not cordoned, as soon as its claims are bound. Resources, selectors,
 //!   affinity and taints are not looked at.
@@ -47,26 +47,17 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::controllers::Step;
 use crate::request::{PatchKind, Request, ResourceId, Verb};
 use crate::store::{Change, Key, Store};
 use crate::time::Timestamp;
 
 pub use bookkeeping::{is_made_by_cluster, without_bookkeeping, wrote_only_bookkeeping};
-pub use kubelet::BEHAVIOUR_ANNOTATION;
 
 /// The node that [`first_requests`] registers.
 pub(crate) const NODE: &str = "windlass";
 /// The default class of claims that [`first_requests`] makes.
 pub(crate) const STORAGE_CLASS: &str = "standard";
-
-/// What one of the controllers would do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// Which of them: `deployment controller`, `kubelet`.
-    pub controller: &'static str,
-    /// What it would ask the API to do.
-    pub request: Request,
-}
 
 /// The kinds that have steps, by group and plural.
 const KINDS: [(&str, &str); 10] = [

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::Step;
 use super::pods;
 use super::writes::{
     DAEMON_SETS, DEPLOYMENTS, JOBS, Kind, MANAGER, PODS, REPLICA_SETS, REVISIONS, STATEFUL_SETS,
 };
+use crate::controllers::Step;
 use crate::field::FieldPath;
 use crate::object;
 use crate::request::{PatchKind, Request, ResourceId, Verb};

@@ -1,9 +1,8 @@
 //! RBAC: who is allowed what, who may give rights away, and what the reviews say.
 
 use serde_json::{Value, json};
-use windlass_model::authorization::{
-    self, Attributes, Authorizer, Decision, Policy, StoredRoles, User, attributes, authorize,
-};
+use windlass_model::authentication::{User, unauthorized};
+use windlass_model::authorization::{self, Attributes, Authorizer, Decision, Policy, attributes, authorize};
 use windlass_model::reviews::{Reviewer, review};
 use windlass_model::{Cluster, PatchKind, Request, ResourceId, Response, Verb};
 
@@ -245,7 +244,7 @@ fn refusals_are_worded_as_in_kubernetes() {
             "message": "forbidden: User \"ann\" cannot get path \"/metrics\"", "reason": "Forbidden", "details": {},
         })
     );
-    let status = authorization::unauthorized();
+    let status = unauthorized();
     assert_eq!((status.code, status.message.as_str()), (401, "Unauthorized"));
 }
 
@@ -279,7 +278,7 @@ fn a_policy_follows_the_writes() {
 /// Does a request as somebody, if escalation rules let it pass.
 fn as_user(cluster: &mut Cluster, who: &User, request: &Request) -> Response {
     let effect = cluster.handle(request);
-    let roles = StoredRoles::of(cluster.store());
+    let roles = Policy::of(cluster.store());
     if let Some(status) = authorization::escalation(cluster.store(), &roles, who, request, &effect.response) {
         return status.into();
     }
@@ -480,7 +479,7 @@ const AUTHENTICATION: &str = "authentication.k8s.io";
 #[test]
 fn access_reviews_answer() {
     let cluster = cluster();
-    let roles = StoredRoles::of(cluster.store());
+    let roles = Policy::of(cluster.store());
     let rbac = Authorizer::Rbac(&roles);
     let pods = json!({ "verb": "get", "resource": "pods", "namespace": "default" });
     let own = |verb: &str| {
@@ -586,7 +585,7 @@ fn broken_reviews_are_refused() {
 #[test]
 fn rules_and_identity_reviews_answer() {
     let cluster = cluster();
-    let roles = StoredRoles::of(cluster.store());
+    let roles = Policy::of(cluster.store());
     let rules = question(AUTHORIZATION, "SelfSubjectRulesReview", "", json!({ "namespace": "kube-system" }));
     assert_eq!(
         ask(&cluster, Authorizer::Rbac(&roles), "bob", &rules).to_value()["status"],

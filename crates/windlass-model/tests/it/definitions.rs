@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use serde_json::json;
-use windlass_model::{Cluster, definitions, types_after};
+use windlass_model::{Cluster, types_after};
 
 #[test]
 fn a_definition_is_served_once_it_is_established() {
@@ -13,7 +13,7 @@ fn a_definition_is_served_once_it_is_established() {
     assert!(!cluster.serves("example.com", "v1", "Widget"), "not yet established");
     assert!(cluster.settle());
     assert!(cluster.serves("example.com", "v1", "Widget") && cluster.serves("example.com", "v2", "Widget"));
-    assert!(definitions::next_requests(cluster.store(), cluster.types(), cluster.now()).is_empty());
+    assert!(requests_of_controllers(&cluster).is_empty());
     ok(&mut cluster, &create("widgets", widget("a")));
     let twice = cluster.install_crd(&widget_definition()).unwrap_err();
     assert_eq!(twice.code, 409);

@@ -1,11 +1,11 @@
 //! Owner references: what the collector deletes, keeps, orphans and waits for.
 
-use std::collections::BTreeSet;
+use std::slice;
 
 use crate::support::*;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use windlass_model::{Cluster, Propagation, Request, gc};
+use windlass_model::{Change, Cluster, Propagation, Request, controllers};
 
 fn child(name: &str, owners: &[&Value]) -> Value {
     let references: Vec<Value> = owners.iter().map(|owner| owned_by(owner)).collect();
@@ -33,7 +33,7 @@ fn dependents_follow_their_last_owner() {
     ok(&mut cluster, &create("configmaps", child("single", &[&one])));
     let single = found(&mut cluster, "configmaps", "single");
     ok(&mut cluster, &create("configmaps", child("grandchild", &[&single])));
-    assert!(gc::next_requests(cluster.store(), cluster.types()).is_empty(), "all owners are there");
+    assert!(requests_of_controllers(&cluster).is_empty(), "all owners are there");
 
     remove(&mut cluster, "widgets", "one", Propagation::Background);
     assert!(cluster.settle());
@@ -58,7 +58,7 @@ fn deletes_carry_preconditions() {
     let owner = ok(&mut cluster, &create("widgets", widget("owner")));
     let dependent = ok(&mut cluster, &create("configmaps", child("a", &[&owner])));
     ok(&mut cluster, &delete("widgets", "owner"));
-    let requests = gc::next_requests(cluster.store(), cluster.types());
+    let requests = requests_of_controllers(&cluster);
     assert_eq!(requests.len(), 1);
     let options = &requests[0].options;
     assert_eq!(options.preconditions.uid.as_deref(), dependent["metadata"]["uid"].as_str());
@@ -255,7 +255,7 @@ fn request_of(step: &Step, cluster: &mut Cluster, uids: &[Value; 5]) -> Option<R
             merge(plural(*which), &name(*which), json!({ "metadata": { "finalizers": finalizers } }))
         }
         Step::Collect => {
-            return gc::next_requests(cluster.store(), cluster.types()).into_iter().next();
+            return requests_of_controllers(cluster).into_iter().next();
         }
     })
 }
@@ -265,7 +265,7 @@ proptest! {
     fn only_objects_that_a_change_concerns_need_to_be_looked_at(steps in prop::collection::vec(step(), 1..40)) {
         let mut cluster = cluster();
         let mut uids: [Value; 5] = std::array::from_fn(|number| format!("never-{number}").into());
-        let mut concerned = BTreeSet::new();
+        let mut changes: Vec<Change> = Vec::new();
         for step in &steps {
             let Some(request) = request_of(step, &mut cluster, &uids) else { continue };
             let effect = cluster.handle(&request);
@@ -275,12 +275,13 @@ proptest! {
                     uids[number.parse::<usize>().unwrap()] = after["metadata"]["uid"].clone();
                 }
             }
-            concerned.extend(gc::concerned(cluster.store(), cluster.types(), &effect.changes));
-            let about = gc::requests_about(cluster.store(), cluster.types(), concerned.iter().cloned());
-            prop_assert_eq!(about, gc::next_requests(cluster.store(), cluster.types()));
+            changes.extend(effect.changes);
+            let (store, types, now) = (cluster.store(), cluster.types(), cluster.now());
+            let after = controllers::requests_after(store, types, now, &changes);
+            prop_assert_eq!(after, controllers::next_requests(store, types, now));
             // What nothing is to be done about need not be looked at again before it changes.
-            concerned.retain(|key| {
-                !gc::requests_about(cluster.store(), cluster.types(), [key.clone()]).is_empty()
+            changes.retain(|change| {
+                !controllers::requests_after(store, types, now, slice::from_ref(change)).is_empty()
             });
         }
     }

@@ -3,7 +3,7 @@
 
 use crate::support::*;
 use serde_json::{Value, json};
-use windlass_model::types::FeatureGates;
+use windlass_model::FeatureGates;
 use windlass_model::{Cluster, Request, ResourceId, Verb};
 
 fn write(plural: &str, name: &str, spec: Value) -> Request {

@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use serde_json::json;
-use windlass_model::{Cluster, Request, Verb, namespaces};
+use windlass_model::{Cluster, Request, Verb, controllers};
 
 #[test]
 fn a_new_namespace_is_active_and_held() {
@@ -139,20 +139,20 @@ fn only_namespaces_that_a_change_concerns_need_to_be_looked_at() {
     let mut perform = |request: &Request| {
         let effect = cluster.handle(request);
         cluster.commit(&effect.changes);
-        let after = namespaces::requests_after(cluster.store(), cluster.types(), &effect.changes, now);
-        let all = namespaces::next_requests(cluster.store(), cluster.types(), now);
+        let after = controllers::requests_after(cluster.store(), cluster.types(), now, &effect.changes);
+        let all = controllers::next_requests(cluster.store(), cluster.types(), now);
         (after, all)
     };
     let (after, all) = perform(&delete("namespaces", "a"));
     assert!(after.len() == 1 && after == all, "the content is to be deleted: {after:?}");
     let (nothing, still) = perform(&create("configmaps", config_map("y")).in_namespace("b"));
     assert!(nothing.is_empty() && still == all, "another namespace is not concerned");
-    let (after, all) = perform(&after[0]);
+    let (after, all) = perform(&after[0].request);
     assert!(
-        after.len() == 1 && after == all && after[0].subresource.is_some(),
+        after.len() == 1 && after == all && after[0].request.subresource.is_some(),
         "then it is finalized: {after:?}"
     );
-    let (after, all) = perform(&after[0]);
+    let (after, all) = perform(&after[0].request);
     assert!(after.is_empty() && all.is_empty());
     assert!(!exists(&mut cluster, "namespaces", "a") && exists(&mut cluster, "namespaces", "b"));
 }

@@ -2,8 +2,8 @@
 
 use crate::support::*;
 use serde_json::json;
+use windlass_model::FieldValidation;
 use windlass_model::PatchKind;
-use windlass_model::request::FieldValidation;
 
 #[test]
 fn each_kind_changes_what_it_says() {

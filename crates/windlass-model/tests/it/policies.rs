@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crate::support::*;
 use serde_json::{Value, json};
-use windlass_model::authorization::{Authorizer, StoredRoles, User};
+use windlass_model::authentication::User;
+use windlass_model::authorization::{Authorizer, Policy};
 use windlass_model::{Caller, Cluster, PatchKind, Request, ResourceId, Response, Verb, handle_as};
 
 const GROUP: &str = "admissionregistration.k8s.io";
@@ -696,7 +697,7 @@ fn who_gives_parameters_must_be_able_to_read_them() {
         ),
         (refer("none", named), Some("unable to get policy none to determine minimum required permissions")),
     ] {
-        let roles = StoredRoles::of(cluster.store());
+        let roles = Policy::of(cluster.store());
         let caller = Caller { user: &user, authorizer: Authorizer::Rbac(&roles) };
         let effect = handle_as(cluster.store(), cluster.types(), cluster.now(), caller, &request);
         match expected {

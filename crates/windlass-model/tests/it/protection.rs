@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use serde_json::{Value, json};
-use windlass_model::{Cluster, Request, protection};
+use windlass_model::{Cluster, Request, controllers};
 
 fn claim(name: &str) -> Value {
     let spec = json!({ "accessModes": ["ReadWriteOnce"], "resources": { "requests": { "storage": "1Gi" } } });
@@ -23,9 +23,10 @@ fn with_claim(mut pod: Value, claim: &str) -> Value {
 fn after(cluster: &mut Cluster, request: &Request) -> usize {
     let effect = cluster.handle(request);
     cluster.commit(&effect.changes);
-    let requests = protection::next_requests(cluster.store());
-    assert_eq!(protection::requests_after(cluster.store(), &effect.changes), requests);
-    requests.len()
+    let steps = controllers::next_requests(cluster.store(), cluster.types(), cluster.now());
+    let after = controllers::requests_after(cluster.store(), cluster.types(), cluster.now(), &effect.changes);
+    assert_eq!(after, steps);
+    steps.len()
 }
 
 #[test]
@@ -35,7 +36,7 @@ fn a_claim_that_no_pod_uses_goes() {
     assert_eq!(made["metadata"]["finalizers"], json!(["kubernetes.io/pvc-protection"]));
     ok(&mut cluster, &create("pods", with_claim(pod("not-placed"), "a")));
     ok(&mut cluster, &create("pods", with_claim(pod_on_node("other"), "b")));
-    assert!(protection::next_requests(cluster.store()).is_empty());
+    assert!(requests_of_controllers(&cluster).is_empty());
     let deleting = ok(&mut cluster, &delete("persistentvolumeclaims", "a"));
     assert!(deleting["metadata"]["deletionTimestamp"].is_string());
     assert!(cluster.settle() && !exists(&mut cluster, "persistentvolumeclaims", "a"));

@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use serde_json::json;
-use windlass_model::request::FieldValidation;
+use windlass_model::FieldValidation;
 
 #[test]
 fn broken_objects_are_refused() {

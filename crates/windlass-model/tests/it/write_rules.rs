@@ -200,7 +200,7 @@ proptest! {
             run(&mut cluster, &mut seen, &request);
             cluster.set_now(cluster.now().plus_seconds(1));
             if *settle {
-                for request in windlass_model::gc::next_requests(cluster.store(), cluster.types()) {
+                for request in requests_of_controllers(&cluster) {
                     run(&mut cluster, &mut seen, &request);
                 }
             }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{RETRY_AFTER, WARNING};
 use serde_json::Value;
-use windlass::model::types::Origin;
+use windlass::model::Origin;
 use windlass::model::{Body, List, Request, Response, Status, Verb};
 
 use super::failure;

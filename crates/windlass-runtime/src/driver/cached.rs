@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use windlass::model::Origin;
 use windlass::model::selector::{FieldSelector, LabelSelector};
-use windlass::model::types::Origin;
 use windlass::model::{Body, List, Options, Request, Response, Status, Verb};
 use windlass::{OWNER_LABEL, ObjectRef};
 

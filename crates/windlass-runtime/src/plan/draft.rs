@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use windlass::ObjectRef;
-use windlass::model::patch::apply_merge_patch;
+use windlass::model::apply_merge_patch;
 use windlass::model::selector::{FieldSelector, LabelSelector};
 use windlass::model::{Body, List, PatchKind, Request, ResourceId, Response, Status, Verb, object};
 

@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hyper::header::AUTHORIZATION;
 use hyper::http::request::Parts;
+use windlass_model::authentication::User;
 use windlass_model::authorization::{
-    Attributes, Authorizer, Policy, User, attributes, escalation, forbidden, impersonate,
+    Attributes, Authorizer, Policy, attributes, escalation, forbidden, impersonate,
 };
 use windlass_model::reviews::{Reviewer, review};
 use windlass_model::{Effect, Request, Response, Status};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::time::timeout;
-use windlass_model::{Change, Key, Store, definitions, object};
+use windlass_model::{Change, Key, Store, is_definition, object};
 
 use crate::store::{Feed, Storage};
 
@@ -33,7 +33,7 @@ async fn has_conditions(storage: &Storage, key: &Key) {
         // The feed begins at the snapshot that was looked at, so no change is missed in between.
         let changes = match &mut feed {
             Some(feed) => feed,
-            None => match storage.feed(definitions::GROUP, definitions::PLURAL, snapshot.version()) {
+            None => match storage.feed(&key.group, &key.plural, snapshot.version()) {
                 Ok(new) => feed.insert(new),
                 Err(_) => continue,
             },
@@ -42,9 +42,4 @@ async fn has_conditions(storage: &Storage, key: &Key) {
             feed = None;
         }
     }
-}
-
-/// Whether a key is that of a definition.
-pub(crate) fn is_definition(key: &Key) -> bool {
-    &*key.group == definitions::GROUP && &*key.plural == definitions::PLURAL
 }

@@ -2,7 +2,7 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::Value;
-use windlass_model::filter::Filter;
+use windlass_model::Filter;
 use windlass_model::list::ListSource;
 use windlass_model::response::{List, items_omit_type, without_type};
 use windlass_model::{Key, TypeInfo, object};

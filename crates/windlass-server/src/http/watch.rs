@@ -11,14 +11,14 @@ use std::time::Duration;
 use bytes::{BufMut, Bytes, BytesMut};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
-use windlass_model::filter::Filter;
+use windlass_model::Filter;
+use windlass_model::Origin;
 use windlass_model::http::{EventWriter, Format, Output, encode_event};
 use windlass_model::list::too_large_version;
-use windlass_model::types::Origin;
 use windlass_model::watch::{
     Event, EventKind, WatchOptions, event_for, initial_events, last_seen, too_old_version,
 };
-use windlass_model::{Request, ResourceId, Status, TypeInfo, definitions, list};
+use windlass_model::{DEFINITIONS, Request, ResourceId, Status, TypeInfo, list};
 
 use crate::clock;
 use crate::closing::Closing;
@@ -224,7 +224,8 @@ impl ServedType {
         // There is no feed only if the history has just dropped this version: try again.
         while self.definitions.is_none() {
             let version = self.storage.snapshot().version();
-            self.definitions = self.storage.feed(definitions::GROUP, definitions::PLURAL, version).ok();
+            let (group, plural) = DEFINITIONS;
+            self.definitions = self.storage.feed(group, plural, version).ok();
         }
     }
 

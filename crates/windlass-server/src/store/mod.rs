@@ -107,7 +107,9 @@ impl Storage {
     }
 
     fn in_memory(options: &StoreOptions) -> Storage {
-        let state = State::new(Types::built_in_with(options.gates));
+        let mut types = Types::built_in();
+        types.open_gates(options.gates);
+        let state = State::new(types);
         let snapshot = Snapshot::new(state, Arc::new(ParsedCache::default()));
         let core = Arc::new(Core::new(snapshot, Arc::new(History::new(options.history.clone(), 0)), false));
         Storage(Arc::new(Handle { core, pins: Pins::default(), folder: None, committer: Mutex::new(None) }))

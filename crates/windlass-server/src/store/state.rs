@@ -4,10 +4,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use imbl::OrdMap;
-use windlass_model::policies::{
-    BINDINGS, GROUP as ADMISSION, MUTATING_BINDINGS, MUTATING_POLICIES, POLICIES,
-};
-use windlass_model::{Change, Key, Types, definitions, shapes_types, types_after};
+use windlass_model::{Change, Key, Types, resources_that_shape_types, shapes_types, types_after};
 
 use super::object::StoredObject;
 use super::owners::OwnerIndex;
@@ -102,9 +99,7 @@ impl State {
 
     /// Serves the types of all definitions that there are, with all admission policies.
     pub(crate) fn serve_definitions(&mut self) {
-        let policies =
-            [POLICIES, BINDINGS, MUTATING_POLICIES, MUTATING_BINDINGS].map(|plural| (ADMISSION, plural));
-        let sources = [(definitions::GROUP, definitions::PLURAL)].into_iter().chain(policies);
+        let sources = resources_that_shape_types();
         let sources = sources.filter_map(|(group, plural)| self.resource(group, plural));
         let made = |(key, object): (&Arc<Key>, &StoredObject)| Change {
             key: (**key).clone(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use windlass_model::types::Types;
+use windlass_model::Types;
 use windlass_model::{PatchKind, Request, ResourceId, Verb as RequestVerb, object};
 
 use super::Verb;

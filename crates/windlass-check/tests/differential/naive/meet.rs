@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
-use windlass::model::{Change, Request, Store, definitions, gc, namespaces, protection};
+use windlass::model::controllers::{self, Step};
+use windlass::model::{Change, Request, Store};
 use windlass::{Answer, Ask, ObjectRef, Shortcut};
 
 use super::Explorer;
@@ -82,17 +83,9 @@ impl Explorer<'_> {
         if let Some(known) = self.memory.collections.get(cluster) {
             return known.clone();
         }
-        let (store, types) = (cluster.store(), cluster.types());
-        let all = [
-            ("garbage collector", gc::next_requests(store, types)),
-            ("namespace controller", namespaces::next_requests(store, types, cluster.now())),
-            ("definition controller", definitions::next_requests(store, types, cluster.now())),
-            ("storage protection", protection::next_requests(store)),
-        ];
-        let of_one = |(controller, requests): (&'static str, Vec<Request>)| {
-            requests.into_iter().map(move |request| Collection { controller, ask: sent(request) })
-        };
-        let collections: Rc<Vec<Collection>> = Rc::new(all.into_iter().flat_map(of_one).collect());
+        let steps = controllers::next_requests(cluster.store(), cluster.types(), cluster.now());
+        let collection = |step: Step| Collection { controller: step.controller, ask: sent(step.request) };
+        let collections: Rc<Vec<Collection>> = Rc::new(steps.into_iter().map(collection).collect());
         self.memory.collections.insert(cluster.clone(), collections.clone());
         collections
     }

@@ -4,7 +4,7 @@
 use std::sync::{Arc, LazyLock};
 
 use serde_json::{Value, json};
-use windlass_model::{Body, Cluster, PatchKind, Request, ResourceId, Response, Timestamp, Verb};
+use windlass_model::{Body, Cluster, PatchKind, Request, ResourceId, Response, Timestamp, Verb, controllers};
 
 /// A cluster at a fixed time, with the custom resource `widgets` of `example.com`.
 pub(crate) fn cluster() -> Cluster {
@@ -80,6 +80,12 @@ pub(crate) fn ok(cluster: &mut Cluster, request: &Request) -> Arc<Value> {
         Body::Status(status) if status.is_success() => Arc::new(response.to_value()),
         Body::Status(status) => panic!("{request:?}\nrefused: {status:?}"),
     }
+}
+
+/// What the cluster's own controllers would do now.
+pub(crate) fn requests_of_controllers(cluster: &Cluster) -> Vec<Request> {
+    let steps = controllers::next_requests(cluster.store(), cluster.types(), cluster.now());
+    steps.into_iter().map(|step| step.request).collect()
 }
 
 /// The object, which must be there.

@@ -116,7 +116,7 @@ fn a_broken_template_keeps_the_old_pods() {
     let mut cluster = ready_cluster();
     ok(&mut cluster, &create("deployments", deployment("web")));
     settle(&mut cluster, Order::First, |_| {});
-    let broken = json!({ workloads::BEHAVIOUR_ANNOTATION: "Failed" });
+    let broken = json!({ "windlass.dev/pod-behaviour": "Failed" });
     let change = json!({ "spec": { "template": { "metadata": { "annotations": broken } } } });
     ok(&mut cluster, &merge("deployments", "web", change));
     settle(&mut cluster, Order::First, |cluster| assert!(sum(cluster, is_available) >= 2));

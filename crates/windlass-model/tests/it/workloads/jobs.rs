@@ -17,7 +17,7 @@ pub(super) fn job(name: &str, more: Value) -> Value {
 
 fn behaving(mut job: Value, behaviour: &str) -> Value {
     job["spec"]["template"]["metadata"] =
-        json!({ "annotations": { workloads::BEHAVIOUR_ANNOTATION: behaviour } });
+        json!({ "annotations": { "windlass.dev/pod-behaviour": behaviour } });
     job
 }
 

@@ -9,8 +9,8 @@ mod volumes;
 use crate::support::*;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use windlass_model::workloads::{self, Step};
-use windlass_model::{Change, Cluster, Store, gc, protection};
+use windlass_model::controllers::{self, Step};
+use windlass_model::{Change, Cluster, Store, workloads};
 
 /// More steps than any of these tests needs.
 const MAX_STEPS: usize = 500;
@@ -65,9 +65,7 @@ fn settle(cluster: &mut Cluster, order: Order, mut look: impl FnMut(&Cluster)) -
 /// What the workload controllers and the garbage collector would do.
 fn all_steps(cluster: &Cluster) -> Vec<Step> {
     let mut steps = workloads::next_requests(cluster.store(), cluster.now());
-    let others = gc::next_requests(cluster.store(), cluster.types()).into_iter();
-    let others = others.chain(protection::next_requests(cluster.store()));
-    steps.extend(others.map(|request| Step { controller: "others", request }));
+    steps.extend(controllers::next_requests(cluster.store(), cluster.types(), cluster.now()));
     steps
 }
 

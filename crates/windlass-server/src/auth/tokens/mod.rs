@@ -53,5 +53,5 @@ fn random<const COUNT: usize>() -> Result<[u8; COUNT], AuthError> {
 pub(super) fn random_id() -> String {
     // Names need to differ, not to be secret: on a system without random numbers no key could have been made.
     let bits = u128::from_be_bytes(random().unwrap_or_default());
-    windlass_model::store::uid(bits)
+    windlass_model::uid(bits)
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::Document;
 use super::endpoints::{Endpoint, endpoints};
 use super::groups::{GroupVersions, groups};
-use windlass_model::types::{Origin, TypeInfo, Types};
+use windlass_model::{Origin, TypeInfo, Types};
 
 const CONTENT_TYPE: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 

@@ -1,6 +1,6 @@
 //! Which resources and subresources a type has, and which verbs each knows.
 
-use windlass_model::types::{Origin, TypeInfo};
+use windlass_model::{Origin, TypeInfo};
 
 /// A resource or a subresource, as discovery lists it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

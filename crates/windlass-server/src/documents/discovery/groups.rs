@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use windlass_model::crd::compare_versions;
-use windlass_model::types::{TypeInfo, Types};
+use windlass_model::compare_versions;
+use windlass_model::{TypeInfo, Types};
 
 /// How much a group is preferred when two have a resource of the same name; those of CRDs come last.
 const PRIORITIES: &[(&str, u32)] = &[

@@ -7,7 +7,7 @@ use windlass_model::base64::Base64;
 use super::endpoints::{Endpoint, endpoints};
 use super::groups::{GroupVersions, groups};
 use windlass_model::object::api_version;
-use windlass_model::types::{TypeInfo, Types};
+use windlass_model::{TypeInfo, Types};
 
 /// `/api`: the versions of the core group. Which address to use is known to whoever could ask.
 pub(super) fn core_versions(types: &Types) -> Value {

@@ -14,7 +14,7 @@ pub(crate) use groups::groups;
 
 use windlass_model::http::{DiscoveryForm, encode, negotiate_discovery};
 use windlass_model::status::Status;
-use windlass_model::types::{Origin, Types};
+use windlass_model::{Origin, Types};
 
 /// The document behind a path that describes the API: `/`, `/version`, `/api`, `/apis`, groups and versions.
 ///

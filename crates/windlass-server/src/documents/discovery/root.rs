@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::groups::groups;
-use windlass_model::types::Types;
+use windlass_model::Types;
 
 /// Paths that do not depend on the types.
 const FIXED: &[&str] = &[

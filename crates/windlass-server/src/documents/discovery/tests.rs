@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
-use windlass_model::types::Origin;
+use windlass_model::Origin;
 use windlass_model::{Cluster, Request, ResourceId, Types, Verb};
 
 use super::{answer, not_found};

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use serde_json::{Map, Value, json};
 
 use super::names;
-use windlass_model::schema::builtin::data::{Section, TYPES, sections};
+use windlass_model::builtin_types::{Section, TYPES, sections};
 
 /// Types that the data file calls by what they are.
 const SCALARS: &[(&str, &str)] = &[

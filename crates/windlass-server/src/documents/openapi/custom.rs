@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::components::reference;
 use super::names;
-use windlass_model::types::TypeInfo;
+use windlass_model::TypeInfo;
 
 /// Keywords that a CRD may have but that say nothing about values.
 const LEFT_OUT: &[&str] = &["$schema", "id", "example", "externalDocs"];

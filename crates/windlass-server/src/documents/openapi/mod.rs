@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 
 use crate::documents::Document;
 use windlass_model::http::first_acceptable;
-use windlass_model::types::{Origin, Types};
+use windlass_model::{Origin, Types};
 
 use schemas::Schemas;
 

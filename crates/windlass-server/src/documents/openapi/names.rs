@@ -1,6 +1,6 @@
 //! What schemas, operations and tags are called.
 
-use windlass_model::types::{Origin, TypeInfo, builtin};
+use windlass_model::TypeInfo;
 
 /// Where the full name of a built-in type differs from `io.k8s.api.` and its short one.
 const PREFIXES: &[(&str, &str)] = &[
@@ -37,8 +37,7 @@ pub(super) fn list(info: &TypeInfo) -> String {
 }
 
 fn of_kind(info: &TypeInfo, kind: &str) -> String {
-    let built_in = builtin::type_name(&info.resource).filter(|_| info.origin == Origin::BuiltIn);
-    if let Some((package, _)) = built_in.and_then(|name| name.rsplit_once('.')) {
+    if let Some((package, _)) = info.built_in_name().and_then(|name| name.rsplit_once('.')) {
         return component(&format!("{package}.{kind}"));
     }
     let reversed: Vec<&str> = info.resource.group.rsplit('.').collect();

@@ -6,8 +6,7 @@ use super::components::reference;
 use super::paths::{Operation, Paths};
 use super::{names, parameters};
 use crate::documents::discovery::{Endpoint, endpoints};
-use windlass_model::types::{Origin, TypeInfo};
-use windlass_model::verbs::returns_deleted_object;
+use windlass_model::{Origin, TypeInfo};
 
 const JSON: &str = "application/json";
 const YAML: &str = "application/yaml";
@@ -238,7 +237,7 @@ fn responses(action: &Action, target: &Target<'_>) -> Value {
         "list" => names::list(target.info),
         "watch" | "watchlist" => meta("WatchEvent"),
         "deletecollection" => meta("Status"),
-        "delete" if !returns_deleted_object(target.info) => meta("Status"),
+        "delete" if !target.info.returns_deleted_object() => meta("Status"),
         _ => component(target),
     };
     let media_types: &[&str] = match action.action {

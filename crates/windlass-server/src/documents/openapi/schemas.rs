@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::components::{annotated, built_in, reference};
 use super::{custom, names};
-use windlass_model::types::{Origin, TypeInfo, Types};
+use windlass_model::{Origin, TypeInfo, Types};
 
 const KINDS: &str = "x-kubernetes-group-version-kind";
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
-use windlass_model::types::Origin;
+use windlass_model::Origin;
 use windlass_model::{Cluster, PatchKind, Request, ResourceId, TypeInfo, Types, Verb};
 
 use super::document;

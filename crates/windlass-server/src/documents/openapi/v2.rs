@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::schemas::Schemas;
 use super::{names, v3};
-use windlass_model::types::Types;
+use windlass_model::Types;
 
 const REFERENCES: (&str, &str) = ("#/components/schemas/", "#/definitions/");
 /// Keywords that v2 does not have, or that Kubernetes does not write there.

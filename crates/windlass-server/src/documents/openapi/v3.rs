@@ -6,7 +6,7 @@ use super::paths::{self, Operation, Paths};
 use super::schemas::Schemas;
 use super::{names, operations};
 use crate::documents::discovery::groups;
-use windlass_model::types::{Origin, TypeInfo, Types};
+use windlass_model::{Origin, TypeInfo, Types};
 
 /// The paths of all documents, relative to `/openapi/v3/`, in the order of discovery.
 pub(super) fn document_paths(types: &Types) -> Vec<String> {

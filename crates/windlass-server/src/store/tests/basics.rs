@@ -149,12 +149,12 @@ async fn types_follow_definitions_also_into_the_past() {
     loop {
         let snapshot = storage.snapshot();
         let next =
-            windlass_model::definitions::next_requests(&snapshot, snapshot.types(), Timestamp::default());
+            windlass_model::controllers::next_requests(&snapshot, snapshot.types(), Timestamp::default());
         if next.is_empty() {
             break;
         }
         for next in next {
-            request(&storage, next).await.unwrap();
+            request(&storage, next.request).await.unwrap();
         }
     }
     let served = |snapshot: &Snapshot| snapshot.types().any_version("example.com", "widgets").is_some();

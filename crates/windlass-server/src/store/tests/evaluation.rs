@@ -181,9 +181,9 @@ fn prepared_with_widgets() -> Storage {
     let definitions = ResourceId::new("apiextensions.k8s.io", "v1", "customresourcedefinitions");
     write_now(&storage, evaluate(Request::new(Verb::Create, definitions).with_body(widget_definition())));
     let snapshot = storage.snapshot();
-    for next in windlass_model::definitions::next_requests(&snapshot, snapshot.types(), Timestamp::default())
+    for next in windlass_model::controllers::next_requests(&snapshot, snapshot.types(), Timestamp::default())
     {
-        write_now(&storage, evaluate(next));
+        write_now(&storage, evaluate(next.request));
     }
     let pod = |metadata: Value| json!({ "metadata": metadata, "spec": { "containers": [{ "name": "c", "image": "i" }] } });
     for create in [
