@@ -10,9 +10,7 @@ use crate::task::VALUE;
 
 /// The label with the slot of a child.
 const SLOT: &str = "windlass.dev/slot";
-/// The annotation with the epoch at which a child was written.
-const EPOCH: &str = "windlass.dev/epoch";
-/// The annotation with the instance that wrote a child, and its incarnation.
+/// The annotation with the epoch at which a child was written, the instance that wrote it, and its incarnation.
 const WRITER: &str = "windlass.dev/writer";
 
 /// A parent: what it wants.
@@ -29,14 +27,15 @@ pub(crate) fn edit(object: &DynamicObject, at_ms: u64) -> Edit {
 pub(crate) fn write(object: &DynamicObject, at_ms: u64) -> Write {
     let label = |name| object.metadata.labels.as_ref()?.get(name);
     let annotation = |name| object.metadata.annotations.as_ref()?.get(name);
+    let written = annotation(WRITER).and_then(|written| written.split_once(' '));
     let value = object.data.pointer(&format!("/data/{VALUE}")).and_then(Value::as_str);
     Write {
         at_ms,
         version: version_of(object),
         child: object.metadata.name.clone().unwrap_or_default(),
         slot: label(SLOT).and_then(|slot| slot.parse().ok()),
-        epoch: annotation(EPOCH).and_then(|epoch| epoch.parse().ok()),
-        writer: annotation(WRITER).cloned(),
+        epoch: written.and_then(|(epoch, _)| epoch.parse().ok()),
+        writer: written.map(|(_, writer)| writer.to_owned()),
         value: value.and_then(|value| value.parse().ok()),
     }
 }
@@ -79,7 +78,7 @@ mod tests {
                 "name": "a",
                 "resourceVersion": "42",
                 "labels": {"windlass.dev/slot": "731"},
-                "annotations": {"windlass.dev/epoch": "17", "windlass.dev/writer": "app-0/3"},
+                "annotations": {"windlass.dev/writer": "17 app-0/3"},
             },
             "data": {"value": "5"},
         }));

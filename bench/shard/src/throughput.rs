@@ -135,8 +135,8 @@ fn rate_of_backlog(sizes: &Sizes<'_>, contestant: Contestant, count: usize) -> R
     Ok(rate_between(&seen, *from, *until))
 }
 
-/// What all instances together read of their children, while these are made and changed once. Sharding adds a label and two
-/// annotations to each, which weigh most in the smallest children.
+/// What all instances together read of their children, while these are made and changed once. Sharding adds a label and an
+/// annotation to each, which weigh most in the smallest children.
 fn watch_bytes(sizes: &Sizes<'_>, results: &mut Results) -> Result<()> {
     for (value_bytes, child) in [(0, "smallest child"), (4_000, "child with 4 kB")] {
         let ratio = |contestant, alone| -> Result<(f64, f64)> {

@@ -7,7 +7,7 @@
 use serde_json::{Value, json};
 use windlass::{CONTROLLER_LABEL, Controller};
 
-use crate::sharding::{EPOCH_ANNOTATION, SLOT_LABEL};
+use crate::sharding::{SLOT_LABEL, WRITER_ANNOTATION};
 
 const GROUP: &str = "admissionregistration.k8s.io/v1";
 
@@ -64,13 +64,13 @@ fn is_output(ring: &str) -> String {
     let annotations = "object.metadata.annotations";
     format!(
         "has({labels}) && '{CONTROLLER_LABEL}' in {labels} && {labels}['{CONTROLLER_LABEL}'] == '{ring}' && \
-         '{SLOT_LABEL}' in {labels} && has({annotations}) && '{EPOCH_ANNOTATION}' in {annotations}"
+         '{SLOT_LABEL}' in {labels} && has({annotations}) && '{WRITER_ANNOTATION}' in {annotations}"
     )
 }
 
 fn is_current() -> String {
     let slot = format!("int(object.metadata.labels['{SLOT_LABEL}'])");
-    let epoch = format!("int(object.metadata.annotations['{EPOCH_ANNOTATION}'])");
+    let epoch = format!("int(object.metadata.annotations['{WRITER_ANNOTATION}'].split(' ')[0])");
     format!(
         "!has(params.status) || !has(params.status.slots) || params.status.slots.all(run, {slot} < run.from || \
          {slot} > run.to || run.epoch <= {epoch})"

@@ -32,7 +32,7 @@ pub use overview::{
 };
 pub use registry::{LEASE_RING_LABEL, Registries, Registry, lease_name, ring_resource};
 pub use settings::{ShardSettings, ShardSettingsError};
-pub use stamp::{EPOCH_ANNOTATION, SLOT_LABEL, WRITER_ANNOTATION};
+pub use stamp::{SLOT_LABEL, WRITER_ANNOTATION, last_write};
 pub use windlass_shard::{KeyField, Timing};
 
 pub(crate) use fleet::Fleet;

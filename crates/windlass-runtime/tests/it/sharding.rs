@@ -15,7 +15,7 @@ use windlass::{Controller, Declaration, watching};
 use windlass_runtime::Running;
 use windlass_runtime::manifests::fencing_policy;
 use windlass_runtime::operations::endpoints::Health;
-use windlass_runtime::sharding::{EPOCH_ANNOTATION, SLOT_LABEL, ShardSettings, Timing, WRITER_ANNOTATION};
+use windlass_runtime::sharding::{SLOT_LABEL, ShardSettings, Timing, WRITER_ANNOTATION, last_write};
 
 use crate::declared::{Diary, Probe, network};
 use crate::support::{
@@ -96,9 +96,15 @@ async fn children(cluster: &Cluster) -> Vec<ConfigMap> {
     all.items
 }
 
+/// The epoch and the instance of the last write of a child.
+fn written_by(child: &ConfigMap) -> (u64, String) {
+    let (epoch, writer) = last_write(&child.annotations()[WRITER_ANNOTATION]).expect("an epoch and a writer");
+    (epoch, writer.to_owned())
+}
+
 /// The instances that wrote the children last.
 fn writers(children: &[ConfigMap]) -> BTreeSet<String> {
-    let writer = |child: &ConfigMap| child.annotations()[WRITER_ANNOTATION].clone();
+    let writer = |child: &ConfigMap| written_by(child).1;
     children.iter().map(writer).collect()
 }
 
@@ -149,11 +155,9 @@ async fn two_members_share_the_parents(cluster: &Cluster) {
     let children = children(cluster).await;
     assert_eq!(children.len(), 2 * NAMES.len());
     assert_eq!(writers(&children), BTreeSet::from(["first/1".to_owned(), "second/1".to_owned()]));
-    let mut slots: BTreeMap<String, BTreeSet<(String, String)>> = BTreeMap::new();
+    let mut slots: BTreeMap<String, BTreeSet<(u64, String)>> = BTreeMap::new();
     for child in &children {
-        let of = |key| child.annotations()[key].clone();
-        let written = (of(WRITER_ANNOTATION), of(EPOCH_ANNOTATION));
-        slots.entry(child.labels()[SLOT_LABEL].clone()).or_default().insert(written);
+        slots.entry(child.labels()[SLOT_LABEL].clone()).or_default().insert(written_by(child));
     }
     assert!(slots.values().all(|writers| writers.len() == 1), "{slots:#?}");
     let owned = || [&first, &second].map(|member| gauge(member, "windlass_shard_objects_owned"));
@@ -458,9 +462,9 @@ async fn late_writes_are_refused(cluster: &Cluster) {
     cluster.create_pair("a").await;
     cluster.until_ready("a").await;
     let child = cluster.config_maps().get("a-cm1").await.expect("it is there");
-    let epoch: u64 = child.annotations()[EPOCH_ANNOTATION].parse().expect("a number");
+    let epoch = written_by(&child).0;
     let with_epoch = async |epoch: u64| {
-        let patch = json!({"metadata": {"annotations": {EPOCH_ANNOTATION: epoch.to_string()}}});
+        let patch = json!({"metadata": {"annotations": {WRITER_ANNOTATION: format!("{epoch} late/1")}}});
         let config_maps = cluster.config_maps();
         config_maps.patch("a-cm1", &PatchParams::default(), &Patch::Merge(patch)).await
     };
@@ -560,7 +564,7 @@ async fn parents_of_others_are_not_received() {
     let children = children(cluster).await;
     for name in NAMES {
         let child = children.iter().find(|child| child.name_any() == format!("{name}-cm1")).expect("a child");
-        let owner = &child.annotations()[WRITER_ANNOTATION];
+        let owner = written_by(child).1;
         let receives = |member: &Member| {
             let named = format!(r#""name":"{name}""#);
             let heard = member.tap.heard();
