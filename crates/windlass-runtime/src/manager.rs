@@ -246,6 +246,13 @@ impl Manager {
         self
     }
 
+    /// Calls a function for each change of a parent that this process serves, with the name of its controller, and
+    /// registers metrics of the program's own.
+    pub fn observe(self, add: impl FnOnce(&Metrics)) -> Self {
+        add(&self.metrics);
+        self
+    }
+
     /// Serves metrics and health at this address. Default: not served.
     pub fn endpoints(mut self, address: SocketAddr) -> Self {
         self.endpoints = Some(address);

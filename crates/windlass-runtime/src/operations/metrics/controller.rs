@@ -9,6 +9,7 @@ use windlass::{Cause, ReconcileResult};
 
 use super::Families;
 use super::labels::{CauseLabels, ConditionLabels, ControllerLabel, QueueLabels, ResultLabels, StateLabels};
+use super::parents::ParentChange;
 use crate::queue::{Due, QueueCounts, Work};
 
 /// What one controller counts. Cloning shares it.
@@ -126,10 +127,27 @@ impl ControllerMetrics {
         self.families.state_seconds.get_or_create(&labels).observe(took.as_secs_f64());
     }
 
-    /// Counts the conditions of a parent that came, changed or went, from what it was and what it is.
+    /// Notes that a parent came, changed or went, from what it was and what it is.
     ///
     /// The counts are right if this is called once for every change that a watch shows.
     pub fn parent_changed(&self, before: Option<&Value>, after: Option<&Value>) {
+        self.count_conditions(before, after);
+        self.families.observers.notify(&self.name, ParentChange::Changed { before, after });
+    }
+
+    /// Notes that a parent is this instance's from now on.
+    pub fn parent_assigned(&self, parent: &Value) {
+        self.count_conditions(None, Some(parent));
+        self.families.observers.notify(&self.name, ParentChange::Assigned(parent));
+    }
+
+    /// Notes that a parent is another instance's from now on.
+    pub fn parent_released(&self, parent: &Value) {
+        self.count_conditions(Some(parent), None);
+        self.families.observers.notify(&self.name, ParentChange::Released(parent));
+    }
+
+    fn count_conditions(&self, before: Option<&Value>, after: Option<&Value>) {
         for (parent, step) in [(before, -1), (after, 1)] {
             let conditions = parent.and_then(|parent| parent["status"]["conditions"].as_array());
             for condition in conditions.into_iter().flatten() {

@@ -4,6 +4,7 @@
 
 mod controller;
 mod labels;
+mod parents;
 mod queues;
 mod shards;
 #[cfg(test)]
@@ -21,6 +22,8 @@ use prometheus_client::registry::Registry;
 pub use controller::{ControllerMetrics, Running};
 use labels::{CauseLabels, ConditionLabels, ControllerLabel, LeaseLabel, QueueLabels, RequestLabels};
 use labels::{ResultLabels, StateLabels};
+use parents::Observers;
+pub use parents::ParentChange;
 use queues::Queues;
 pub(crate) use shards::ShardMetrics;
 use shards::Shards;
@@ -63,6 +66,7 @@ struct Families {
     contested: Family<ControllerLabel, Counter>,
     conditions: Family<ConditionLabels, Gauge>,
     shards: Shards,
+    observers: Observers,
 }
 
 impl Default for Metrics {
@@ -105,6 +109,12 @@ impl Metrics {
         self.families.shards.of(controller)
     }
 
+    /// Calls a function for each change of a parent that this process serves, with the name of the controller: for metrics
+    /// of a program's own. It is called while events are handled, so it must be quick.
+    pub fn observe_parents(&self, observer: impl Fn(&str, ParentChange<'_>) + Send + Sync + 'static) {
+        self.families.observers.add(observer);
+    }
+
     /// Registers further metrics.
     pub fn register(&self, add: impl FnOnce(&mut Registry)) {
         add(&mut self.registry.write().unwrap_or_else(PoisonError::into_inner));
@@ -142,6 +152,7 @@ impl Families {
             contested: Family::default(),
             conditions: Family::default(),
             shards: Shards::default(),
+            observers: Observers::default(),
         }
     }
 
