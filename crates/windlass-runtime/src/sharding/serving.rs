@@ -11,12 +11,19 @@ use super::parents::Parents;
 use super::shard::Shard;
 use windlass_shard::Slot;
 
-/// Enqueues all parents of a slot. Their events were dropped while the slot was another's, or was loaded. What is live
-/// goes first, so that a mass move holds up no one.
+/// Enqueues the parents of a slot, as if they had just appeared: those that the controller's predicate leaves out of a first
+/// list are left out here, too. Their events were dropped while the slot was another's, or was loaded. What is live goes
+/// first, so that a mass move holds up no one.
 pub(super) fn start_serving(shard: &Shard, context: &Arc<ControllerContext>, parents: &Parents, slot: Slot) {
-    let owned = shard.parents_of(slot);
-    for parent in &owned {
-        context.metrics.parent_changed(None, parents.get(parent).as_ref());
+    let declaration = context.controller.declaration();
+    let mut appearing = Vec::new();
+    for parent in shard.parents_of(slot) {
+        let known = parents.get(&parent);
+        known.iter().for_each(|object| context.metrics.parent_assigned(object));
+        // One that is not known whole is looked at by its reconcile.
+        if known.is_none_or(|object| declaration.is_triggered_by_appearance(&object)) {
+            appearing.push(parent);
+        }
     }
     let reason = || Reason {
         cause: Cause::Parent,
@@ -24,7 +31,7 @@ pub(super) fn start_serving(shard: &Shard, context: &Arc<ControllerContext>, par
         priority: Priority::Background,
         spec_changed: false,
     };
-    context.queue.add(owned.iter().map(|parent| (ObjectRef::clone(parent), reason())));
+    context.queue.add(appearing.iter().map(|parent| (ObjectRef::clone(parent), reason())));
 }
 
 /// Takes all parents of a slot out of the queue, timers included.
@@ -33,7 +40,7 @@ pub(super) fn stop_serving(shard: &Shard, context: &Arc<ControllerContext>, pare
     context.queue.forget(gone.iter());
     let owned = shard.parents_of(slot);
     for parent in &owned {
-        context.metrics.parent_changed(parents.get(parent).as_ref(), None);
+        parents.get(parent).iter().for_each(|parent| context.metrics.parent_released(parent));
     }
     context.queue.forget(owned.iter().map(|parent| &**parent));
 }

@@ -31,7 +31,7 @@ type Entries = BTreeMap<String, (u64, Vec<String>)>;
 pub(crate) struct Diary(Arc<Mutex<Entries>>);
 
 impl Diary {
-    fn lock(&self) -> MutexGuard<'_, Entries> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Entries> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

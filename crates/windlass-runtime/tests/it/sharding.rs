@@ -618,6 +618,39 @@ async fn missing_parents_of_before_are_made() {
     second.running.stop().await;
 }
 
+/// A slot that is assigned begins as a watch does: what the controller's predicate leaves out of a list is left out.
+async fn parents_that_are_not_ready_are_left_alone(cluster: &Cluster) {
+    install_rings(cluster).await;
+    for name in NAMES {
+        let value = if name == "a" { "ready" } else { "not yet" };
+        let pair = Pair::new(name, PairSpec { value: value.to_owned() });
+        cluster.pairs().create(&PostParams::default(), &pair).await.expect("a pair");
+    }
+    let diary = Diary::default();
+    let declare = |declaration: &mut Declaration| {
+        let is_ready =
+            |_: Option<&Pair>, after: Option<&Pair>| after.is_none_or(|pair| pair.spec.value == "ready");
+        declaration.parents(watching::<Pair>().when(is_ready));
+    };
+    let probe = Controller::new(Probe { declare, lists: false, diary: diary.clone() });
+    let member = member_of(cluster, "one", probe, |settings| settings).await;
+    until_serving(&member, 64).await;
+    let seen = || diary.lock().keys().cloned().collect::<Vec<_>>();
+    eventually("the pair that is ready is reconciled", async || !seen().is_empty()).await;
+    let made_ready = json!({ "spec": { "value": "ready" } });
+    let patch = Patch::Merge(made_ready);
+    cluster.pairs().patch("b", &PatchParams::default(), &patch).await.expect("it is patched");
+    eventually("the other is, once it is ready", async || seen().len() == 2).await;
+    assert_eq!(seen(), ["a", "b"]);
+    member.running.stop().await;
+}
+
+#[tokio::test]
+async fn parents_that_are_not_ready_are_left_alone_with_and_without_selectors() {
+    parents_that_are_not_ready_are_left_alone(&Embedded::start().await.cluster).await;
+    parents_that_are_not_ready_are_left_alone(&Embedded::start_without_shards().await.cluster).await;
+}
+
 /// The API server may fail just when it is asked whose a parent is. No one else knows of what triggered it.
 #[tokio::test]
 async fn parent_that_could_not_be_read_is_read_again() {

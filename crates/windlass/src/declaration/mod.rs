@@ -234,6 +234,11 @@ impl Declaration {
         self.watches[0].selects(parent)
     }
 
+    /// Whether a parent is reconciled when it appears, as in the list that a watch begins with.
+    pub fn is_triggered_by_appearance(&self, parent: &Value) -> bool {
+        !self.triggers_from(&self.watches[0], None, Some(parent)).is_empty()
+    }
+
     /// Whether nothing will ever be left to do for a parent. One that is being deleted may have a finalizer to run.
     pub fn is_completed(&self, parent: &Value) -> bool {
         let completed = self.completed.as_ref();
