@@ -1,10 +1,10 @@
 //! The divider operator, for bouncers: the bouncer learns of every divider of the VPC, and they of it.
 
-use windlass::{Cx, Declaration, Machine, Outcome, States, done, to, watching};
+use windlass::{Cx, Declaration, Machine, Outcome, States, done, to, waiting, watching};
 
 use super::parts::{all_dividers, droplets_of_bouncer, droplets_of_dividers, on, one_bouncer};
 use super::program::Program;
-use super::triggers::once;
+use super::triggers::{FALLBACK, once};
 use super::view::{Group, Selection};
 use crate::api::{Bouncer, BouncerState, Divider, Droplet, Phase};
 use crate::settings::MizarSettings;
@@ -73,6 +73,9 @@ impl Machine for BouncerDividers {
     async fn run(&self, step: BouncerDividersStep, cx: &Cx<Bouncer>) -> Outcome<BouncerDividersStep> {
         let (bouncer, state) = (cx.parent(), cx.parent().state());
         let (Some(vni), Some(droplet)) = (state.vni, &state.droplet) else { return done() };
+        if state.endpoints_on.as_ref() != Some(droplet) {
+            return waiting(FALLBACK, "EndpointsNotReady", "the endpoint operator works on it");
+        }
         let is_done = state.dividers_on.as_ref() == Some(droplet) && state.left.is_empty();
         let selection = vpc_of(&self.settings, bouncer);
         match step {

@@ -96,6 +96,9 @@ impl Machine for EndpointBouncers {
 impl EndpointBouncers {
     async fn bouncers(&self, cx: &Cx<Endpoint>) -> Outcome<EndpointBouncersStep> {
         let endpoint = cx.parent();
+        if endpoint.state().address.ip.is_none() {
+            return waiting(FALLBACK, "NotAllocated", "it has no address yet");
+        }
         let next = match endpoint.spec.r#type {
             EndpointType::Simple if endpoint.spec.droplet.is_some() => EndpointBouncersStep::InterfaceReady,
             _ => EndpointBouncersStep::Provisioned,

@@ -1,12 +1,12 @@
 //! The endpoint operator, for endpoints: the droplet that hosts an endpoint learns of all bouncers of its network.
 
 use serde_json::json;
-use windlass::{Cx, Declaration, Machine, Outcome, States, done, watching};
+use windlass::{Cx, Declaration, Machine, Outcome, States, done, waiting, watching};
 
 use super::endpoint_bouncers::around;
 use super::parts::{Parts, hosted_endpoint};
 use super::program::Program;
-use super::triggers::once;
+use super::triggers::{FALLBACK, once};
 use crate::api::{Bouncer, Droplet, Endpoint};
 use crate::settings::MizarSettings;
 use crate::tables::Inventory;
@@ -50,6 +50,9 @@ impl Machine for EndpointHost {
         let endpoint = cx.parent();
         if endpoint.state().hosted {
             return done();
+        }
+        if endpoint.bouncers_know().is_none() {
+            return waiting(FALLBACK, "BouncersNotReady", "the bouncer operator works on it");
         }
         let parts = |_: &Inventory| -> Parts {
             endpoint.spec.droplet.iter().map(|droplet| (droplet.clone(), hosted_endpoint(endpoint))).collect()

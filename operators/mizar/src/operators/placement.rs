@@ -8,7 +8,7 @@ use windlass::{
     Cx, Declaration, Error, Kind, Machine, ObjectRef, Outcome, Select, States, done, waiting, watching,
 };
 
-use super::triggers::{is_registered, once};
+use super::triggers::{FALLBACK, is_registered, once};
 use crate::address::spread;
 use crate::api::{Bouncer, Divider, Droplet, Phase, Vpc};
 use crate::mistake::Mistake;
@@ -156,6 +156,9 @@ impl<K: Placeable> Machine for Placement<K> {
 
     async fn run(&self, _: PlacementStep, cx: &Cx<K>) -> Outcome<PlacementStep> {
         let placed = cx.parent();
+        if !placed.is_registered() {
+            return waiting(FALLBACK, "NotRegistered", "its operator has not seen it yet");
+        }
         let Some(vpc) = cx.cached::<Vpc>(placed.vpc()).await?.filter(|vpc| vpc.state().vni.is_some()) else {
             let message = format!("the VPC {:?} has no VNI yet", placed.vpc());
             return waiting(self.settings.retry_interval, "VpcNotReady", message);

@@ -3,5 +3,5 @@
 mod progress;
 mod table;
 
-pub use progress::{Progress, Tracked, progress};
+pub use progress::{Progress, Tracked, is_done, progress, workflow_of};
 pub use table::{WORKFLOWS, Workflow, WorkflowStep};

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use windlass::{Condition, Kind, MachineStatus};
 
-use super::table::{WORKFLOWS, Workflow};
+use super::table::{WORKFLOWS, Workflow, WorkflowStep};
 use crate::api::{Bouncer, Divider, Droplet, Endpoint, EndpointType, Phase, Subnet, Vpc};
 
 /// An object that workflows are about.
@@ -42,16 +42,27 @@ pub struct Progress {
     pub since: Option<String>,
 }
 
+/// The workflow that an object is in.
+pub fn workflow_of<K: Tracked>(object: &K) -> Option<&'static Workflow> {
+    let is_deleting = object.object_meta().deletion_timestamp.is_some();
+    let name = if is_deleting { object.deletion() } else { object.creation() };
+    WORKFLOWS.iter().find(|workflow| workflow.name == name)
+}
+
+/// Whether a step of an object's workflow is done.
+pub fn is_done<K: Tracked>(object: &K, step: &WorkflowStep) -> bool {
+    let conditions = object.machine().map_or(&[][..], |machine| &machine.conditions);
+    conditions.iter().any(|one| one.r#type == step.condition && one.status == "True")
+}
+
 /// The progress of the workflow that an object is in.
 pub fn progress<K: Tracked>(object: &K) -> Option<Progress> {
     let metadata = object.object_meta();
     let is_deleting = metadata.deletion_timestamp.is_some();
-    let name = if is_deleting { object.deletion() } else { object.creation() };
-    let workflow: &Workflow = WORKFLOWS.iter().find(|workflow| workflow.name == name)?;
+    let workflow = workflow_of(object)?;
     let conditions = object.machine().map_or(&[][..], |machine| &machine.conditions);
     let condition = |kind: &str| conditions.iter().find(|condition| condition.r#type == kind);
-    let is_true = |kind: &str| condition(kind).is_some_and(|condition| condition.status == "True");
-    let done = workflow.steps.iter().take_while(|step| is_true(step.condition)).count();
+    let done = workflow.steps.iter().take_while(|step| is_done(object, step)).count();
     let current = workflow.steps.get(done);
     let waiting =
         current.and_then(|step| condition(step.condition)).filter(|condition| condition.status == "False");

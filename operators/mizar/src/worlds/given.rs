@@ -45,6 +45,7 @@ pub(super) fn placed_divider(name: &str, droplet: &str) -> Divider {
     placed["status"] = place(droplet);
     placed["status"]["phase"] = "Provisioned".into();
     placed["status"]["bouncersOn"] = droplet.into();
+    placed["status"]["conditions"] = done(&["Placed", "BouncersUpdated", "DividerUpdated"]);
     read(placed)
 }
 
@@ -55,6 +56,8 @@ pub(super) fn bouncer(name: &str, droplet: &str) -> Bouncer {
         status[field] = droplet.into();
     }
     status["phase"] = "Provisioned".into();
+    let steps = ["Placed", "EndpointReady", "DividersKnown", "DividerReady", "Observed", "EndpointsUpdated"];
+    status["conditions"] = done(&steps);
     read(json!({
         "metadata": { "name": name, "namespace": "default" },
         "spec": { "vpc": "vpc0", "net": "net0", "nip": "10.0.0.0", "prefix": 29 },
@@ -69,12 +72,23 @@ pub(super) fn provisioned(bouncer: Bouncer) -> Bouncer {
     read(value)
 }
 
+/// The conditions of steps that are done.
+pub(super) fn done(steps: &[&str]) -> Value {
+    let condition = |step: &&str| {
+        json!({
+            "type": step, "status": "True", "reason": "Done", "message": "", "observedGeneration": 1,
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        })
+    };
+    steps.iter().map(condition).collect()
+}
+
 /// Where something is that was not programmed yet.
 pub(super) fn place(droplet: &str) -> Value {
     let number = droplet.trim_start_matches('d');
     json!({
         "vni": VNI, "droplet": droplet, "ip": format!("192.168.0.{number}"),
-        "mac": format!("02:00:00:00:00:0{number}"), "left": [],
+        "mac": format!("02:00:00:00:00:0{number}"), "left": [], "conditions": done(&["Placed"]),
     })
 }
 
@@ -82,6 +96,7 @@ pub(super) fn place(droplet: &str) -> Value {
 pub(super) fn known_place(droplet: &str) -> Value {
     let mut place = place(droplet);
     place["endpointsOn"] = droplet.into();
+    place["conditions"] = done(&["Placed", "EndpointReady"]);
     place
 }
 
@@ -96,7 +111,7 @@ pub(super) fn endpoint_in(name: &str, net: &str, droplet: &str, ip: Option<&str>
         json!({
             "phase": "Init", "ip": ip, "prefix": 29, "gw": "10.0.0.1", "mac": "02:07:0a:00:00:03", "vni": VNI,
             "itf": "eth0", "veth": "v0000070a000003", "hostip": format!("192.168.0.{number}"),
-            "hostmac": format!("02:00:00:00:00:0{number}"), "bouncers": [],
+            "hostmac": format!("02:00:00:00:00:0{number}"), "bouncers": [], "conditions": done(&["Allocated"]),
         })
     });
     let pod = name.trim_start_matches("p-");
@@ -114,10 +129,7 @@ pub(super) fn endpoint_in(name: &str, net: &str, droplet: &str, ip: Option<&str>
 pub(super) fn hosted(endpoint: Endpoint) -> Endpoint {
     let mut value = serde_json::to_value(&endpoint).expect("it is an object");
     value["status"]["phase"] = "Provisioned".into();
-    value["status"]["conditions"] = json!([{
-        "type": "BouncerReady", "status": "True", "reason": "Done", "message": "", "observedGeneration": 1,
-        "lastTransitionTime": "2026-01-01T00:00:00Z",
-    }]);
+    value["status"]["conditions"] = done(&["Allocated", "BouncerReady", "EndpointReady", "InterfaceReady"]);
     value["status"]["hosted"] = true.into();
     read(value)
 }

@@ -118,7 +118,7 @@ pub fn network_lives(mistake: Option<Mistake>) -> Check {
 /// An endpoint is created.
 pub fn endpoint_is_created(mistake: Option<Mistake>) -> Check {
     let of = settings(mistake);
-    endpoints(&of, &around_bouncer())
+    properties::sees_each_step::<Endpoint>(endpoints(&of, &around_bouncer()), "create endpoint")
         .given([Endpoint { status: None, ..endpoint("p-a", "d2", None) }])
         .faults(Faults::none().crashes(1))
         .eventually("it is Provisioned", |world| {
@@ -213,6 +213,7 @@ pub fn bouncer_meets_endpoint(mistake: Option<Mistake>) -> Check {
         .given([there])
         .client([ClientEvent::patch_status::<Bouncer>("net0-b-1", json!({ "status": {
             "phase": "Provisioned", "vni": VNI, "droplet": "d1", "ip": "192.168.0.1", "mac": "02:00:00:00:00:01",
+            "conditions": given::done(&["Placed", "DividersKnown", "DividerReady"]),
         } }))])
         .client([ClientEvent::patch_status::<Endpoint>("p-a", json!({ "status": status }))])
         .faults(Faults::none().crashes(1))
@@ -373,6 +374,7 @@ fn base_knowing(check: Check, given: &Inventory, known: &Inventory, droplets: &[
             properties::addresses_are_usable,
         )
         .never_between("a phase is moved by another than its operator", properties::is_moved_by_a_stranger)
+        .never_between("a step of a workflow is done before the one before it", properties::is_out_of_order)
         .eventually("every claim has its holder", properties::claims_have_holders)
 }
 

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use windlass::{Kind, Service};
-use windlass_check::{Actor, Between, View};
+use windlass_check::{Actor, Between, Check, View};
 
 use super::given::subnet_of;
 use crate::api::{Allocation, Bouncer, Divider, Droplet, Endpoint, Phase, Subnet, Vpc};
 use crate::droplets::{DaemonsModel, Droplets};
 use crate::operators::PhaseTransition;
 use crate::tables::Inventory;
+use crate::workflows::{Tracked, WORKFLOWS, WorkflowStep, is_done, workflow_of};
 
 fn daemons(world: &View<'_>) -> DaemonsModel {
     let state = world.service(Droplets::NAME).cloned().unwrap_or_default();
@@ -90,6 +91,47 @@ pub(super) fn no_claim_is_left(world: &View<'_>) -> bool {
 
 fn uids<K: Kind>(world: &View<'_>) -> BTreeSet<String> {
     world.all::<K>().iter().filter_map(|object| object.object_meta().uid.clone()).collect()
+}
+
+/// An operator that takes note of a phase keeps no other from going on.
+const OBSERVED: &str = "Observed";
+
+/// Whether a step of a workflow was done before the one before it.
+pub(super) fn is_out_of_order(step: &Between<'_>) -> bool {
+    if !matches!(step.actor(), Actor::Controller { .. }) {
+        return false;
+    }
+    of_kind_is_out_of_order::<Vpc>(step)
+        || of_kind_is_out_of_order::<Subnet>(step)
+        || of_kind_is_out_of_order::<Divider>(step)
+        || of_kind_is_out_of_order::<Bouncer>(step)
+        || of_kind_is_out_of_order::<Droplet>(step)
+        || of_kind_is_out_of_order::<Endpoint>(step)
+}
+
+fn of_kind_is_out_of_order<K: Tracked>(step: &Between<'_>) -> bool {
+    let before = step.before.all::<K>();
+    step.after.all::<K>().iter().any(|after| {
+        let Some(workflow) = workflow_of(after) else { return false };
+        let uid = &after.object_meta().uid;
+        let before = before.iter().find(|before| before.object_meta().uid == *uid);
+        let was_done = |step: &WorkflowStep| before.is_some_and(|before| is_done(before, step));
+        workflow.steps.iter().enumerate().any(|(number, step)| {
+            let is_new = is_done(after, step) && !was_done(step);
+            let mut earlier = workflow.steps[..number].iter().filter(|earlier| earlier.condition != OBSERVED);
+            is_new && !earlier.all(|earlier| is_done(after, earlier))
+        })
+    })
+}
+
+/// The check must see every step of a workflow done.
+pub(super) fn sees_each_step<K: Tracked>(check: Check, workflow: &'static str) -> Check {
+    let steps = WORKFLOWS.iter().filter(|known| known.name == workflow).flat_map(|known| known.steps);
+    steps.fold(check, |check, step| {
+        check.sometimes(&format!("{workflow}: {}", step.condition), move |world| {
+            world.all::<K>().iter().any(|object| object.creation() == workflow && is_done(object, step))
+        })
+    })
 }
 
 /// Whether a phase has changed that the actor of the step has no business with.
