@@ -31,6 +31,8 @@ pub enum Mistake {
     NeverDeletesNetworks,
     /// An operator moves an object into a phase that is not its business.
     MovesWhatIsNotItsOwn,
+    /// Rows that are absent are not deleted, so a request for one that is on its way brings it back.
+    DeletesOnlyWhatIsThere,
     /// Objects are read before rows, so an operator that has seen old ones can write last.
     ReadsObjectsFirst,
 }

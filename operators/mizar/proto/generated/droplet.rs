@@ -209,6 +209,9 @@ pub struct HeldRow {
     /// Grows with every write of this key.
     #[prost(uint64, tag = "3")]
     pub generation: u64,
+    /// Of a deleted row: which deletions its trace is of, as they were given.
+    #[prost(string, tag = "4")]
+    pub deleted_for: ::prost::alloc::string::String,
 }
 /// An update, or a deletion, of the generation that was read.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -219,6 +222,9 @@ pub struct RowChange {
     pub delete: bool,
     #[prost(uint64, tag = "3")]
     pub replaces: u64,
+    /// Of a deletion: kept with the trace of the row.
+    #[prost(string, tag = "4")]
+    pub deleted_for: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Scope {
@@ -278,8 +284,6 @@ pub mod scope {
 pub struct ReadRowsRequest {
     #[prost(message, repeated, tag = "1")]
     pub scopes: ::prost::alloc::vec::Vec<Scope>,
-    #[prost(message, repeated, tag = "2")]
-    pub keys: ::prost::alloc::vec::Vec<Row>,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ReadRowsResponse {
@@ -477,7 +481,7 @@ pub mod table_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// The rows in some scopes, and those with some keys, with their generations; deleted ones leave a trace.
+        /// The rows in some scopes, with their generations; deleted ones leave a trace.
         pub async fn read_rows(
             &mut self,
             request: impl tonic::IntoRequest<super::ReadRowsRequest>,
@@ -601,7 +605,7 @@ pub mod table_service_server {
     /// Generated trait containing gRPC methods that should be implemented for use with TableServiceServer.
     #[async_trait]
     pub trait TableService: std::marker::Send + std::marker::Sync + 'static {
-        /// The rows in some scopes, and those with some keys, with their generations; deleted ones leave a trace.
+        /// The rows in some scopes, with their generations; deleted ones leave a trace.
         async fn read_rows(
             &self,
             request: tonic::Request<super::ReadRowsRequest>,

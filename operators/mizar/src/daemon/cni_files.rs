@@ -96,7 +96,7 @@ mod tests {
             veth: text("v0000070a000005"),
             netns: text("/run/netns/x"),
         };
-        let change = |row| Change { key: key.clone(), row, replaces: 0 };
+        let change = |row| Change::new(key.clone(), row, 0);
         apply(folder.path(), &change(Some(row.clone()))).unwrap();
         fs::write(folder.path().join("notes.txt"), "not ours").unwrap();
         fs::write(folder.path().join("default_x_eth0.json"), "{").unwrap();

@@ -28,9 +28,8 @@ impl Shared {
     /// Writes a row of an interface, whatever was there.
     fn put(&self, key: &Key, row: Option<Row>) -> Result<(), Status> {
         loop {
-            let (boot, held) = self.read(&[], std::slice::from_ref(key));
-            let replaces = held.first().map_or(0, |held| held.generation);
-            let change = Change { key: key.clone(), row: row.clone(), replaces };
+            let (boot, replaces) = self.generation(key);
+            let change = Change::new(key.clone(), row.clone(), replaces);
             match self.write(&boot, &[change]) {
                 Ok(Ok(())) => return Ok(()),
                 // Somebody else was quicker: once more.
@@ -45,7 +44,7 @@ impl Shared {
             "" => Scope::All,
             name => Scope::Interface { namespace: pod.k8s_namespace.clone(), pod: name.to_owned() },
         };
-        let mut held = self.read(&[scope], &[]).1;
+        let mut held = self.read(&[scope]).1;
         held.retain(|held| matches!(held.key, Key::Interface { .. }) && held.row.is_some());
         held
     }

@@ -20,6 +20,7 @@ use tokio::task::JoinHandle;
 use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 
+use crate::PROTOCOL;
 use crate::wire::messages::admin_service_server::AdminServiceServer;
 use crate::wire::messages::droplet_service_server::DropletServiceServer;
 use crate::wire::messages::interface_service_server::InterfaceServiceServer;
@@ -50,6 +51,8 @@ pub struct DaemonSettings {
     pub cni_results: Option<PathBuf>,
     /// What fails from the start.
     pub failure: Failure,
+    /// The version of the protocol that it says it speaks. Another one than [`PROTOCOL`] is for tests and drills.
+    pub protocol: u32,
 }
 
 impl DaemonSettings {
@@ -63,6 +66,7 @@ impl DaemonSettings {
             itf: "eth0".to_owned(),
             cni_results: None,
             failure: Failure::None,
+            protocol: PROTOCOL,
         }
     }
 }

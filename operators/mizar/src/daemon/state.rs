@@ -72,7 +72,7 @@ impl Shared {
             let known =
                 cni_files::open(folder).map_err(|(path, source)| StartError::Results { path, source })?;
             let changes: Vec<Change> =
-                known.into_iter().map(|(key, row)| Change { key, row: Some(row), replaces: 0 }).collect();
+                known.into_iter().map(|(key, row)| Change::new(key, Some(row), 0)).collect();
             // Nothing was written before, so nothing is outdated.
             let _ = store.write(&changes);
         }
@@ -114,7 +114,7 @@ impl Shared {
                 .store
                 .rows()
                 .filter(|(key, _)| matches!(key, Key::Interface { .. }))
-                .map(|(key, row)| Change { key: key.clone(), row: Some(row.clone()), replaces: 0 })
+                .map(|(key, row)| Change::new(key.clone(), Some(row.clone()), 0))
                 .collect();
             state.store = TableStore::default();
             let _ = state.store.write(&kept);
@@ -128,13 +128,19 @@ impl Shared {
             mac: self.settings.mac.clone(),
             itf: self.settings.itf.clone(),
             boot: self.state().boot.clone(),
-            protocol: crate::PROTOCOL,
+            protocol: self.settings.protocol,
         }
     }
 
-    pub(super) fn read(&self, scopes: &[Scope], keys: &[Key]) -> (String, Vec<Held>) {
+    pub(super) fn read(&self, scopes: &[Scope]) -> (String, Vec<Held>) {
         let state = self.state();
-        (state.boot.clone(), state.store.held(scopes, keys))
+        (state.boot.clone(), state.store.held(scopes))
+    }
+
+    /// The generation of one row.
+    pub(super) fn generation(&self, key: &Key) -> (String, u64) {
+        let state = self.state();
+        (state.boot.clone(), state.store.generation(key))
     }
 
     /// Performs all changes, or none; the error says what has changed meanwhile.

@@ -10,7 +10,7 @@ use crate::wire::messages as wire;
 use crate::wire::messages::droplet_service_server::DropletService;
 use crate::wire::messages::row::Row as WireRow;
 use crate::wire::messages::table_service_server::TableService;
-use crate::wire::{Malformed, change_from, held_to, row_from, row_to, scope_from};
+use crate::wire::{Malformed, change_from, held_to, row_to, scope_from};
 
 fn refused(error: Malformed) -> Status {
     Status::invalid_argument(error.to_string())
@@ -23,14 +23,9 @@ impl TableService for Arc<Shared> {
         request: Request<wire::ReadRowsRequest>,
     ) -> Result<Response<wire::ReadRowsResponse>, Status> {
         self.admit().await?;
-        let wire::ReadRowsRequest { scopes, keys } = request.into_inner();
+        let wire::ReadRowsRequest { scopes } = request.into_inner();
         let scopes: Vec<_> = scopes.into_iter().map(scope_from).collect::<Result<_, _>>().map_err(refused)?;
-        let keys: Vec<Key> = keys
-            .into_iter()
-            .map(|key| row_from(key).map(|(key, _)| key))
-            .collect::<Result<_, _>>()
-            .map_err(refused)?;
-        let (boot, held) = self.read(&scopes, &keys);
+        let (boot, held) = self.read(&scopes);
         Ok(Response::new(wire::ReadRowsResponse { boot, rows: held.iter().map(held_to).collect() }))
     }
 

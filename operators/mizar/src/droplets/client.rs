@@ -16,7 +16,7 @@ use crate::wire::messages as wire;
 use crate::wire::messages::admin_service_client::AdminServiceClient;
 use crate::wire::messages::droplet_service_client::DropletServiceClient;
 use crate::wire::messages::table_service_client::TableServiceClient;
-use crate::wire::{change_to, held_from, row_to, scope_to};
+use crate::wire::{change_to, held_from, scope_to};
 
 /// How often a connection in use is tried.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
@@ -55,8 +55,7 @@ impl DropletClient {
     /// # Errors
     /// When it cannot be reached, or does not answer in time.
     pub async fn rows(&self, daemon: &Daemon) -> Result<BTreeMap<Key, Row>, String> {
-        let request =
-            DropletRequest::Read { daemon: daemon.clone(), scopes: vec![Scope::All], keys: Vec::new() };
+        let request = DropletRequest::Read { daemon: daemon.clone(), scopes: vec![Scope::All] };
         match self.answer(&request).await {
             DropletAnswer::Rows { held, .. } => {
                 Ok(held.into_iter().filter_map(|held| Some((held.key, held.row?))).collect())
@@ -112,10 +111,9 @@ impl DropletClient {
                     within(self.settings.info_timeout, address, call).await?;
                 Ok(DropletAnswer::Info(DropletInfo { boot, protocol, name, ip, mac, itf }))
             }
-            DropletRequest::Read { scopes, keys, .. } => {
+            DropletRequest::Read { scopes, .. } => {
                 let scopes = scopes.iter().map(scope_to).collect();
-                let keys = keys.iter().map(|key| row_to(key, None)).collect();
-                let call = async { tables.read_rows(wire::ReadRowsRequest { scopes, keys }).await };
+                let call = async { tables.read_rows(wire::ReadRowsRequest { scopes }).await };
                 let wire::ReadRowsResponse { boot, rows } = within(timeout, address, call).await?;
                 let held: Result<Vec<_>, _> = rows.into_iter().map(held_from).collect();
                 let held = held.map_err(|error| format!("{address} answers with something else: {error}"))?;

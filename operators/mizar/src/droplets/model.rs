@@ -68,8 +68,7 @@ impl DaemonsModel {
         let mut model = DaemonsModel::new(droplets.into_iter().copied());
         for (droplet, daemon) in &mut model.daemons {
             let rows = inventory.rows(droplet).into_iter();
-            let changes: Vec<Change> =
-                rows.map(|(key, row)| Change { key, row: Some(row), replaces: 0 }).collect();
+            let changes: Vec<Change> = rows.map(|(key, row)| Change::new(key, Some(row), 0)).collect();
             // Nothing was written before, so nothing is outdated.
             let _ = daemon.tables.write(&changes);
         }
@@ -107,8 +106,8 @@ impl DaemonsModel {
                 name: droplet.clone(),
                 ..DropletInfo::default()
             }),
-            DropletRequest::Read { scopes, keys, .. } => {
-                DropletAnswer::Rows { boot: current, held: daemon.tables.held(scopes, keys) }
+            DropletRequest::Read { scopes, .. } => {
+                DropletAnswer::Rows { boot: current, held: daemon.tables.held(scopes) }
             }
             DropletRequest::Write { boot, .. } if *boot != current => {
                 DropletAnswer::Outdated { why: format!("the daemon on {droplet} was restarted") }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use windlass::Service;
 
 use crate::api::Droplet;
-use crate::tables::{Change, Held, Key, Scope};
+use crate::tables::{Change, Held, Scope};
 
 /// All daemons, as one service.
 pub struct Droplets;
@@ -46,8 +46,6 @@ pub enum DropletRequest {
         daemon: Daemon,
         /// All rows in these.
         scopes: Vec<Scope>,
-        /// And these, wherever they are.
-        keys: Vec<Key>,
     },
     /// Change rows: all of these, or none if one of them is not of the generation that it replaces. Answered with
     /// [`DropletAnswer::Written`] or [`DropletAnswer::Outdated`].

@@ -5,7 +5,8 @@ use windlass::{Cx, Machine, Outcome, States, done, to};
 use super::bouncer_dividers::vpc_of;
 use super::bouncer_endpoints::network_of;
 use super::parts::{
-    Parts, agents, all_dividers, all_endpoints, droplets_of_bouncer, droplets_of_dividers, on, one_bouncer,
+    Parts, agents, all_dividers, all_droplets_of_dividers, all_endpoints, droplets_of_bouncer, on,
+    one_bouncer,
 };
 use super::program::Program;
 use super::view::Selection;
@@ -59,7 +60,7 @@ impl Machine for BouncerDeletion {
             match step {
                 EndpointsForget => agents(inventory),
                 EndpointsForgotten => on(here(), &all_endpoints(inventory, bouncer, vni)),
-                DividersForget => on(droplets_of_dividers(inventory), &one_bouncer(bouncer, vni)),
+                DividersForget => on(all_droplets_of_dividers(inventory), &one_bouncer(bouncer, vni)),
                 DividersForgotten => on(here(), &all_dividers(inventory, vni)),
             }
         };

@@ -2,7 +2,7 @@
 
 use windlass::{Cx, Machine, Outcome, States, done, to};
 
-use super::parts::{all_bouncers, droplets_of_bouncers, droplets_of_divider, on, one_divider};
+use super::parts::{all_bouncers, all_droplets_of_bouncers, droplets_of_divider, on, one_divider};
 use super::program::Program;
 use super::view::{Group, Selection};
 use crate::api::Divider;
@@ -46,7 +46,7 @@ impl Machine for DividerDeletion {
         let at_divider =
             |inventory: &Inventory| on(droplets_of_divider(divider), &all_bouncers(inventory, vni));
         let at_bouncers =
-            |inventory: &Inventory| on(droplets_of_bouncers(inventory), &one_divider(cx.name(), vni));
+            |inventory: &Inventory| on(all_droplets_of_bouncers(inventory), &one_divider(cx.name(), vni));
         match step {
             DividerDeletionStep::DividerForgets => {
                 match Program::new(&self.settings, selection, &at_divider)

@@ -4,7 +4,7 @@
 use windlass::{Cx, Machine, Outcome, States, done, to};
 
 use super::endpoint_bouncers::around;
-use super::parts::{Parts, droplets_of_bouncers, hosted_endpoint, interface, on, one_endpoint};
+use super::parts::{Parts, all_droplets_of_bouncers, hosted_endpoint, interface, on, one_endpoint};
 use super::program::Program;
 use crate::api::Endpoint;
 use crate::settings::MizarSettings;
@@ -49,7 +49,7 @@ impl Machine for EndpointDeletion {
     async fn run(&self, step: EndpointDeletionStep, cx: &Cx<Endpoint>) -> Outcome<EndpointDeletionStep> {
         let endpoint = cx.parent();
         let at_bouncers =
-            |inventory: &Inventory| on(droplets_of_bouncers(inventory), &one_endpoint(endpoint));
+            |inventory: &Inventory| on(all_droplets_of_bouncers(inventory), &one_endpoint(endpoint));
         let at_host = |_: &Inventory| -> Parts {
             let mut part = hosted_endpoint(endpoint);
             part.scopes.extend(interface(endpoint));

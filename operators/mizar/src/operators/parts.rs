@@ -31,6 +31,16 @@ pub(crate) fn droplets_of_divider(divider: &Divider) -> Vec<String> {
     state.droplet.into_iter().chain(state.left).collect()
 }
 
+/// Where bouncers are or were: for what is to be forgotten.
+pub(crate) fn all_droplets_of_bouncers(inventory: &Inventory) -> impl Iterator<Item = String> {
+    inventory.bouncers.iter().flat_map(droplets_of_bouncer)
+}
+
+/// Where dividers are or were: for what is to be forgotten.
+pub(crate) fn all_droplets_of_dividers(inventory: &Inventory) -> impl Iterator<Item = String> {
+    inventory.dividers.iter().flat_map(droplets_of_divider)
+}
+
 /// The droplets of all bouncers.
 pub(crate) fn droplets_of_bouncers(inventory: &Inventory) -> impl Iterator<Item = String> {
     inventory.bouncers.iter().filter_map(|bouncer| bouncer.state().droplet)

@@ -2,7 +2,8 @@
 //!
 //! 1. Read the rows with their generations.
 //! 2. Read the objects, uncached, and compute from them which rows there are to be.
-//! 3. Write the rows, each on the condition that its generation is still that of step 1.
+//! 3. Write the rows, each on the condition that its generation is still that of step 1. Rows that are to be absent are
+//!    deleted even if they are absent: somebody may have asked for them before.
 //!
 //! Objects are read after rows. So whoever writes a row last has seen the objects at least as new as whoever wrote it before,
 //! and a row ends up as the newest objects ask for: of two objects that have to know each other, such as a bouncer and an
@@ -16,7 +17,7 @@ use super::view::{Selection, daemon_of};
 use crate::droplets::{Daemon, DropletAnswer, DropletRequest, Droplets};
 use crate::mistake::Mistake;
 use crate::settings::MizarSettings;
-use crate::tables::{Change, Held, Inventory, Key, Scope, changes};
+use crate::tables::{Change, Former, Held, Inventory, Scope, changes};
 
 /// What an operator programs.
 pub(crate) struct Program<'a> {
@@ -32,8 +33,6 @@ pub(crate) struct Program<'a> {
 pub(crate) struct Part {
     /// Which rows are brought up to date.
     pub(crate) scopes: BTreeSet<Scope>,
-    /// Rows that must not come back, even if they are absent now.
-    pub(crate) retired: BTreeSet<Key>,
 }
 
 /// What came of it.
@@ -112,7 +111,11 @@ impl<'a> Program<'a> {
             let writes = read.iter().zip(&held).map(|((daemon, part), rows)| {
                 let scopes: Vec<Scope> = part.scopes.iter().cloned().collect();
                 let wanted = inventory.rows_within(&daemon.droplet, &scopes);
-                write_part(cx, daemon, rows, changes(&rows.held, &wanted, &part.retired))
+                let former = match self.settings.has(Mistake::DeletesOnlyWhatIsThere) {
+                    true => Former::default(),
+                    false => inventory.former_rows_within(&daemon.droplet, &scopes),
+                };
+                write_part(cx, daemon, rows, changes(&rows.held, &wanted, &former))
             });
             let mut done = true;
             for answer in cx.all(writes).await {
@@ -137,22 +140,18 @@ impl<'a> Program<'a> {
 impl Part {
     /// A part of nothing but scopes.
     pub(crate) fn of(scopes: impl IntoIterator<Item = Scope>) -> Self {
-        Part { scopes: scopes.into_iter().collect(), retired: BTreeSet::new() }
+        Part { scopes: scopes.into_iter().collect() }
     }
 
     fn is_covered_by(&self, other: Option<&Part>) -> bool {
-        other.is_some_and(|other| {
-            self.scopes.is_subset(&other.scopes) && self.retired.is_subset(&other.retired)
-        })
+        other.is_some_and(|other| self.scopes.is_subset(&other.scopes))
     }
 }
 
 /// Adds parts to others.
 pub(crate) fn merge(parts: &mut BTreeMap<String, Part>, more: BTreeMap<String, Part>) {
     for (droplet, part) in more {
-        let known = parts.entry(droplet).or_default();
-        known.scopes.extend(part.scopes);
-        known.retired.extend(part.retired);
+        parts.entry(droplet).or_default().scopes.extend(part.scopes);
     }
 }
 
@@ -163,11 +162,8 @@ struct Rows {
 }
 
 async fn read_part<P: Kind>(cx: &Cx<P>, daemon: &Daemon, part: &Part) -> Result<Result<Rows, String>, Error> {
-    let request = DropletRequest::Read {
-        daemon: daemon.clone(),
-        scopes: part.scopes.iter().cloned().collect(),
-        keys: part.retired.iter().cloned().collect(),
-    };
+    let request =
+        DropletRequest::Read { daemon: daemon.clone(), scopes: part.scopes.iter().cloned().collect() };
     match cx.call(Droplets, request).await? {
         DropletAnswer::Rows { boot, held } => Ok(Ok(Rows { boot, held })),
         DropletAnswer::Failed { why } => Ok(Err(why)),

@@ -1,14 +1,20 @@
 //! Which rows a droplet is to have, as a function of the objects.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use windlass::Kind;
 
+use super::change::Former;
 use super::row::{Key, Row};
 use super::scope::Scope;
 use crate::address::Range;
 use crate::api::{Bouncer, Divider, Endpoint, EndpointType, Port};
 use crate::names::{bouncer_user, divider_user, endpoint_user};
+
+/// How many deleted objects a reason names, at most.
+const MAX_NAMED: usize = 4;
 
 /// Objects whose rows are asked for. What is left out has no rows: an operator that programs one endpoint needs that
 /// endpoint and the bouncers of its network, and no more.
@@ -87,6 +93,45 @@ impl Inventory {
         let mut rows = self.rows(droplet);
         rows.retain(|key, _| scopes.iter().any(|scope| scope.contains(key)));
         rows
+    }
+
+    /// The rows that the droplet may have been asked to have before: objects that are being deleted count, and so do
+    /// dividers and bouncers that have left the droplet, but not been cleared from it yet.
+    ///
+    /// A request for such a row may still be on its way, sent by an operator that was killed since. It is refused if the
+    /// row was deleted meanwhile, even if it was absent.
+    pub fn former_rows_within(&self, droplet: &str, scopes: &[Scope]) -> Former {
+        let left_dividers = self.dividers.iter().map(|one| (&one.metadata, one.state().left));
+        let left_bouncers = self.bouncers.iter().map(|one| (&one.metadata, one.state().left));
+        let gone: BTreeSet<String> = left_dividers
+            .chain(left_bouncers)
+            .chain(self.endpoints.iter().map(|one| (&one.metadata, Vec::new())))
+            .filter_map(|(metadata, left)| gone(metadata, &left, droplet))
+            .collect();
+        if gone.is_empty() {
+            return Former::default();
+        }
+        let rows = self.as_before(droplet).rows_within(droplet, scopes).into_keys().collect();
+        Former { rows, deleted_for: reason(gone) }
+    }
+
+    /// The objects as they were before any was deleted, or left a droplet.
+    fn as_before(&self, droplet: &str) -> Inventory {
+        let mut before = self.clone();
+        for divider in &mut before.dividers {
+            divider.metadata.deletion_timestamp = None;
+            if let Some(status) = &mut divider.status {
+                return_to(droplet, &status.state.left, &mut status.state.droplet);
+            }
+        }
+        for bouncer in &mut before.bouncers {
+            bouncer.metadata.deletion_timestamp = None;
+            if let Some(status) = &mut bouncer.status {
+                return_to(droplet, &status.state.left, &mut status.state.droplet);
+            }
+        }
+        before.endpoints.iter_mut().for_each(|endpoint| endpoint.metadata.deletion_timestamp = None);
+        before
     }
 
     /// What a bouncer knows: the dividers of its VPC, the gateway and the endpoints of its network.
@@ -212,6 +257,34 @@ fn live<'a, K: Kind>(
 ) -> impl Iterator<Item = (&'a K, Placed)> {
     let live = objects.iter().filter(|object| !is_deleting(*object));
     live.filter_map(move |object| placed(object).map(|placed| (object, placed)))
+}
+
+/// What is gone, as a text: short, however much it is.
+fn reason(gone: BTreeSet<String>) -> String {
+    if gone.len() <= MAX_NAMED {
+        return gone.into_iter().collect::<Vec<_>>().join(" ");
+    }
+    let mut hasher = DefaultHasher::new();
+    gone.hash(&mut hasher);
+    format!("{} objects {:016x}", gone.len(), hasher.finish())
+}
+
+/// Whether an object is being deleted, or has left a droplet, as a part of a reason.
+fn gone(metadata: &ObjectMeta, left: &[String], droplet: &str) -> Option<String> {
+    let uid = metadata.uid.as_deref().unwrap_or_default();
+    if metadata.deletion_timestamp.is_some() {
+        return Some(uid.to_owned());
+    }
+    // It may come back, and leave again: another time is another reason.
+    let version = metadata.resource_version.as_deref().unwrap_or_default();
+    left.iter().any(|left| left == droplet).then(|| format!("{uid}/{version}"))
+}
+
+/// Places something on a droplet again that it has left.
+fn return_to(droplet: &str, left: &[String], placed: &mut Option<String>) {
+    if left.iter().any(|left| left == droplet) {
+        *placed = Some(droplet.to_owned());
+    }
 }
 
 fn is_deleting(object: &impl Kind) -> bool {

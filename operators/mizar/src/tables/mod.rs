@@ -10,7 +10,7 @@ mod row;
 mod scope;
 mod store;
 
-pub use change::{Change, Held, changes};
+pub use change::{Change, Former, Held, changes};
 pub use inventory::{Inventory, Placed};
 pub use row::{Key, Row};
 pub use scope::Scope;

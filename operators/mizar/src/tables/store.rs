@@ -20,6 +20,7 @@ pub struct TableStore {
 struct Generation {
     number: u64,
     row: Option<Row>,
+    deleted_for: String,
 }
 
 /// Why a batch of changes was refused.
@@ -35,8 +36,8 @@ pub struct Outdated {
 }
 
 impl TableStore {
-    /// The rows in some scopes, and those with some keys, deleted ones included.
-    pub fn held(&self, scopes: &[Scope], keys: &[Key]) -> Vec<Held> {
+    /// The rows in some scopes, deleted ones included.
+    pub fn held(&self, scopes: &[Scope]) -> Vec<Held> {
         let mut found: BTreeMap<&Key, &Generation> = BTreeMap::new();
         for scope in scopes {
             for first in scope.ranges() {
@@ -45,11 +46,11 @@ impl TableStore {
                 found.extend(range.filter(|(key, _)| scope.contains(key)));
             }
         }
-        found.extend(keys.iter().filter_map(|key| self.rows.get_key_value(key)));
         let held = |(key, held): (&Key, &Generation)| Held {
             key: key.clone(),
             row: held.row.clone(),
             generation: held.number,
+            deleted_for: held.deleted_for.clone(),
         };
         found.into_iter().map(held).collect()
     }
@@ -59,13 +60,18 @@ impl TableStore {
         self.rows.iter().filter_map(|(key, held)| Some((key, held.row.as_ref()?)))
     }
 
+    /// The generation of a row; 0 if it was never written.
+    pub fn generation(&self, key: &Key) -> u64 {
+        self.rows.get(key).map_or(0, |held| held.number)
+    }
+
     /// Whether changes can be performed.
     ///
     /// # Errors
     /// When a row is not of the generation that its change replaces.
     pub fn check(&self, changes: &[Change]) -> Result<(), Outdated> {
         for Change { key, replaces, .. } in changes {
-            let held = self.rows.get(key).map_or(0, |held| held.number);
+            let held = self.generation(key);
             if held != *replaces {
                 return Err(Outdated { key: key.clone(), held, replaces: *replaces });
             }
@@ -79,8 +85,9 @@ impl TableStore {
     /// When a row is not of the generation that its change replaces.
     pub fn write(&mut self, changes: &[Change]) -> Result<(), Outdated> {
         self.check(changes)?;
-        for Change { key, row, replaces } in changes {
-            self.rows.insert(key.clone(), Generation { number: replaces + 1, row: row.clone() });
+        for Change { key, row, replaces, deleted_for } in changes {
+            let (number, deleted_for) = (replaces + 1, deleted_for.clone());
+            self.rows.insert(key.clone(), Generation { number, row: row.clone(), deleted_for });
         }
         Ok(())
     }
@@ -103,26 +110,21 @@ impl TableStore {
             .max_by_key(|found| found.0)
             .map(|(_, key, row)| (key, row))
     }
-
-    /// Forgets the trace of a deleted row: only when no request can still be on its way that was decided on before.
-    pub fn forget(&mut self, key: &Key) {
-        if self.rows.get(key).is_some_and(|held| held.row.is_none()) {
-            self.rows.remove(key);
-        }
-    }
 }
 
 /// As a list: JSON has no maps with such keys.
 impl Serialize for TableStore {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.held(&[Scope::All], &[]).serialize(serializer)
+        self.held(&[Scope::All]).serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for TableStore {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let held = Vec::<Held>::deserialize(deserializer)?.into_iter();
-        let rows = held.map(|Held { key, row, generation }| (key, Generation { number: generation, row }));
+        let rows = held.map(|Held { key, row, generation: number, deleted_for }| {
+            (key, Generation { number, row, deleted_for })
+        });
         Ok(TableStore { rows: rows.collect() })
     }
 }
@@ -134,7 +136,7 @@ mod tests {
 
     fn change(tunnel: u32, router: Option<&str>, replaces: u64) -> Change {
         let row = router.map(|router| Row::Vpc { routers_ips: vec![router.to_owned()] });
-        Change { key: Key::Vpc { tunnel }, row, replaces }
+        Change::new(Key::Vpc { tunnel }, row, replaces)
     }
 
     #[test]
@@ -180,7 +182,7 @@ mod tests {
             Key::Interface { namespace: "n".to_owned(), pod: "q".to_owned(), itf: "eth0".to_owned() },
         ];
         let mut store = TableStore::default();
-        let written = keys.clone().map(|key| Change { key, row: None, replaces: 0 });
+        let written = keys.clone().map(|key| Change::new(key, None, 0));
         assert_eq!(store.write(&written), Ok(()));
         let scopes = [
             Scope::All,
@@ -196,7 +198,7 @@ mod tests {
         for scope in scopes {
             let expected: Vec<&Key> = keys.iter().filter(|key| scope.contains(key)).collect();
             assert!(!expected.is_empty(), "{scope:?} is not tried");
-            let held = store.held(std::slice::from_ref(&scope), &[]);
+            let held = store.held(std::slice::from_ref(&scope));
             assert_eq!(held.iter().map(|held| &held.key).collect::<Vec<_>>(), expected, "{scope:?}");
         }
     }
@@ -204,10 +206,12 @@ mod tests {
     #[test]
     fn the_longest_prefix_wins() {
         let mut store = TableStore::default();
-        let net = |nip: &str, prefix| Change {
-            key: Key::Net { tunnel: 1, nip: nip.to_owned(), prefix },
-            row: Some(Row::Net { switches_ips: Vec::new() }),
-            replaces: 0,
+        let net = |nip: &str, prefix| {
+            Change::new(
+                Key::Net { tunnel: 1, nip: nip.to_owned(), prefix },
+                Some(Row::Net { switches_ips: Vec::new() }),
+                0,
+            )
         };
         assert_eq!(store.write(&[net("10.0.0.0", 8), net("10.1.0.0", 16)]), Ok(()));
         let found = |ip: [u8; 4]| store.network_of(1, ip.into()).map(|(key, _)| key.to_string());
@@ -217,13 +221,9 @@ mod tests {
     }
 
     #[test]
-    fn only_traces_of_deleted_rows_are_forgotten() {
+    fn traces_of_deleted_rows_are_serialized() {
         let mut store = TableStore::default();
         assert_eq!(store.write(&[change(1, Some("a"), 0), change(2, None, 0)]), Ok(()));
-        store.forget(&Key::Vpc { tunnel: 1 });
-        store.forget(&Key::Vpc { tunnel: 2 });
-        let left: Vec<Held> = store.held(&[Scope::All], &[]);
-        assert_eq!(left.len(), 1);
         let json = serde_json::to_value(&store).expect("JSON");
         assert_eq!(serde_json::from_value::<TableStore>(json).expect("the same"), store);
     }

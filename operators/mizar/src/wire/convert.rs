@@ -146,22 +146,26 @@ pub(crate) fn row_from(message: wire::Row) -> Result<(Key, Row), Malformed> {
 
 pub(crate) fn held_to(held: &Held) -> wire::HeldRow {
     let row = Some(row_to(&held.key, held.row.as_ref()));
-    wire::HeldRow { row, deleted: held.row.is_none(), generation: held.generation }
+    let deleted_for = held.deleted_for.clone();
+    wire::HeldRow { row, deleted: held.row.is_none(), generation: held.generation, deleted_for }
 }
 
 pub(crate) fn held_from(message: wire::HeldRow) -> Result<Held, Malformed> {
     let (key, row) = row_from(message.row.unwrap_or_default())?;
-    Ok(Held { key, row: (!message.deleted).then_some(row), generation: message.generation })
+    let row = (!message.deleted).then_some(row);
+    Ok(Held { key, row, generation: message.generation, deleted_for: message.deleted_for })
 }
 
 pub(crate) fn change_to(change: &Change) -> wire::RowChange {
     let row = Some(row_to(&change.key, change.row.as_ref()));
-    wire::RowChange { row, delete: change.row.is_none(), replaces: change.replaces }
+    let deleted_for = change.deleted_for.clone();
+    wire::RowChange { row, delete: change.row.is_none(), replaces: change.replaces, deleted_for }
 }
 
 pub(crate) fn change_from(message: wire::RowChange) -> Result<Change, Malformed> {
     let (key, row) = row_from(message.row.unwrap_or_default())?;
-    Ok(Change { key, row: (!message.delete).then_some(row), replaces: message.replaces })
+    let row = (!message.delete).then_some(row);
+    Ok(Change { key, row, replaces: message.replaces, deleted_for: message.deleted_for })
 }
 
 pub(crate) fn scope_to(scope: &Scope) -> wire::Scope {
@@ -244,9 +248,9 @@ mod tests {
         });
         for (key, row) in rows.into_iter().chain(endpoints) {
             assert_eq!(row_from(row_to(&key, Some(&row))), Ok((key.clone(), row.clone())));
-            let deletion = Change { key: key.clone(), row: None, replaces: 3 };
+            let deletion = Change { deleted_for: "a".to_owned(), ..Change::new(key.clone(), None, 3) };
             assert_eq!(change_from(change_to(&deletion)), Ok(deletion));
-            let held = Held { key, row: Some(row), generation: 4 };
+            let held = Held { key, row: Some(row), generation: 4, deleted_for: String::new() };
             assert_eq!(held_from(held_to(&held)), Ok(held));
         }
     }

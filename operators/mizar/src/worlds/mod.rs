@@ -151,6 +151,25 @@ pub fn endpoint_is_deleted(mistake: Option<Mistake>) -> Check {
         })
 }
 
+/// An endpoint is deleted while its bouncer is programmed: what was asked for may arrive when the endpoint is gone.
+pub fn endpoint_is_deleted_early(mistake: Option<Mistake>) -> Check {
+    let of = settings(mistake);
+    let mut addressed = endpoint("p-a", "d2", Some("10.0.0.3"));
+    addressed.metadata.finalizers = Some(vec!["windlass.dev/mizar-endpoint-address".to_owned()]);
+    let known = Inventory { bouncers: vec![bouncer("net0-b-1", "d1")], ..Inventory::default() };
+    let given = Inventory { endpoints: vec![addressed], ..known.clone() };
+    programming(base_knowing(
+        check(EndpointAddresses::new(&of, Takes::Simple)),
+        &given,
+        &known,
+        &["d1", "d2"],
+    ))
+    .and(Controller::new(EndpointBouncers::new(&of)))
+    .client([ClientEvent::delete::<Endpoint>("p-a")])
+    .faults(Faults::none().crashes(1))
+    .eventually("it is gone", |world| !world.has::<Endpoint>("p-a"))
+}
+
 /// A network with a divider and a bouncer, both on the first droplet.
 fn around_bouncer() -> Inventory {
     Inventory {
