@@ -8,6 +8,7 @@ use web_app::{Dns, HttpDns};
 use windlass_app::ManagerArguments;
 use windlass_klight::network::{LightpeerClient, LightpeerSettings, Lightpeers};
 use windlass_mizar::droplets::{DropletClient, Droplets};
+use windlass_mizar::workflows::WorkflowMetrics;
 use windlass_runtime::Manager;
 
 /// How the bundled controllers reach what is outside the cluster.
@@ -25,7 +26,8 @@ impl ManagerArguments for BundledArguments {
     fn configure(&self, manager: Manager) -> anyhow::Result<Manager> {
         let manager = manager
             .service(Lightpeers, LightpeerClient::new(self.lightpeers()?))
-            .service(Droplets, DropletClient::default());
+            .service(Droplets, DropletClient::default())
+            .observe(|metrics| WorkflowMetrics::default().add_to(metrics));
         Ok(match &self.dns {
             Some(url) => manager.service(Dns, HttpDns::new(url)),
             None => manager,
