@@ -12,9 +12,14 @@ use windlass_mizar::MizarSettings;
 /// # Errors
 /// When the environment has settings of mizar that cannot be used.
 pub(crate) fn all() -> anyhow::Result<Vec<AppController>> {
+    Ok(with_settings(&MizarSettings::from_environment()?))
+}
+
+/// All of them, with these settings of mizar.
+pub(crate) fn with_settings(settings: &MizarSettings) -> Vec<AppController> {
     let mut all = single();
-    all.extend(mizar(&MizarSettings::from_environment()?));
-    Ok(all)
+    all.extend(mizar(settings));
+    all
 }
 
 /// The operators of mizar, as one suite.

@@ -16,7 +16,9 @@ use web_app::toy_dns::{self, SharedZone};
 use web_app::{Dns, HttpDns};
 use windlass_app::{AppController, config};
 use windlass_klight::network::{LightpeerClient, Lightpeers};
+use windlass_mizar::MizarSettings;
 use windlass_mizar::droplets::{DropletClient, Droplets};
+use windlass_mizar::workflows::WorkflowMetrics;
 use windlass_runtime::{Manager, Running};
 use windlass_server::{Server, ServerOptions};
 
@@ -42,13 +44,14 @@ impl LocalCluster {
     /// Starts everything, and returns when the controllers have seen what is there.
     pub(crate) async fn start(
         options: ServerOptions,
+        mizar: &MizarSettings,
         endpoints: SocketAddr,
         kubeconfig: &Path,
     ) -> anyhow::Result<Self> {
         let server = Server::start(options).await?;
         server.kubeconfig().write(kubeconfig)?;
         let client = Client::try_from(config(Some(kubeconfig)).await?)?;
-        let controllers = controllers::all()?;
+        let controllers = controllers::with_settings(mizar);
         install(&client, &controllers).await?;
         // What web-app needs in the world outside: here, a few lines that keep names.
         let listener = TcpListener::bind("127.0.0.1:0").await.context("no port is free for the names")?;
@@ -59,7 +62,8 @@ impl LocalCluster {
             .endpoints(endpoints)
             .service(Dns, dns)
             .service(Lightpeers, LightpeerClient::default())
-            .service(Droplets, DropletClient::default());
+            .service(Droplets, DropletClient::default())
+            .observe(|metrics| WorkflowMetrics::default().add_to(metrics));
         for bundled in &controllers {
             manager = manager.with_controller(bundled.controller().clone());
         }

@@ -2,6 +2,7 @@
 
 mod bundled_arguments;
 mod checks;
+mod child;
 mod controllers;
 mod demo;
 mod droplet;

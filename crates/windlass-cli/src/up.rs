@@ -6,8 +6,10 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
+use windlass_mizar::MizarSettings;
 use windlass_server::{FeatureGates, ServerOptions};
 
+use crate::droplet::nodes;
 use crate::local_cluster::LocalCluster;
 use windlass_app::{AppController, address, logs};
 
@@ -18,6 +20,7 @@ use windlass_app::{AppController, address, logs};
 #[command(after_help = "Examples:
   windlass up
   windlass up --data DIR                                       keep everything for the next time
+  windlass up --droplets 5                                     with nodes for virtual networks
   kubectl --kubeconfig windlass.kubeconfig get lightnetworks   from another terminal")]
 pub(crate) struct UpArguments {
     /// Listen on this address; port 0 picks a free port.
@@ -32,6 +35,9 @@ pub(crate) struct UpArguments {
     /// Serve /metrics, /healthz, /readyz and /debug/recordings on this address; port 0 picks a free port.
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address, default_value = "127.0.0.1:0")]
     endpoints: SocketAddr,
+    /// Start this many nodes, each with the daemon of a droplet in a process of its own: for virtual networks, see docs/mizar.md.
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=200))]
+    droplets: u8,
     /// Run the workload controllers, too: pods become ready without running anything, rollouts and Jobs end.
     #[arg(long)]
     workloads: bool,
@@ -64,15 +70,19 @@ async fn up(arguments: &UpArguments) -> anyhow::Result<()> {
         gates: arguments.feature_gates,
         ..ServerOptions::default()
     };
-    let cluster = LocalCluster::start(options, arguments.endpoints, &arguments.write_kubeconfig).await?;
-    announce(&cluster);
+    let mizar = MizarSettings::from_environment()?;
+    let cluster =
+        LocalCluster::start(options, &mizar, arguments.endpoints, &arguments.write_kubeconfig).await?;
+    let droplets = nodes::start(&cluster.client, arguments.droplets).await?;
+    announce(&cluster, droplets.len());
     stop.await;
     tracing::info!("shutting down");
     cluster.stop().await;
+    drop(droplets);
     Ok(())
 }
 
-fn announce(cluster: &LocalCluster) {
+fn announce(cluster: &LocalCluster, droplets: usize) {
     println!("ready        {}", cluster.url());
     println!("kubeconfig   {}", cluster.kubeconfig.display());
     if let Some(endpoints) = cluster.endpoints() {
@@ -83,5 +93,9 @@ fn announce(cluster: &LocalCluster) {
     let kubectl = format!("kubectl --kubeconfig {}", cluster.kubeconfig.display());
     println!("try          {kubectl} apply -f examples/01-two-configmaps/pair.yaml");
     println!("             {kubectl} get lightnetworks,pairs,webapps,configmaps");
+    if droplets > 0 {
+        println!("droplets     {droplets}, each with a node");
+        println!("             {kubectl} apply -f operators/mizar/samples/pods.yaml");
+    }
     println!("end          Ctrl-C");
 }

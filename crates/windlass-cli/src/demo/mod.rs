@@ -7,6 +7,7 @@ macro_rules! say {
     }};
 }
 
+mod networks;
 mod peers;
 mod progress;
 mod proof;
@@ -22,6 +23,7 @@ use kube::{Client, Resource};
 use two_configmaps::{Pair, pair};
 use web_app::{WebApp, web_app};
 use windlass_klight::network::LightNetwork;
+use windlass_mizar::MizarSettings;
 use windlass_server::ServerOptions;
 
 use crate::local_cluster::LocalCluster;
@@ -55,8 +57,9 @@ async fn demo() -> anyhow::Result<()> {
     let begun = Instant::now();
     let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
     let anywhere = SocketAddr::from(([127, 0, 0, 1], 0));
-    let cluster =
-        LocalCluster::start(ServerOptions::default(), anywhere, &folder.path().join("kubeconfig")).await?;
+    let kubeconfig = folder.path().join("kubeconfig");
+    let mizar = networks::settings(MizarSettings::from_environment()?);
+    let cluster = LocalCluster::start(ServerOptions::default(), &mizar, anywhere, &kubeconfig).await?;
     say!(
         "1. A Kubernetes API on this machine, {}, with {} controllers:",
         cluster.url(),
@@ -88,12 +91,25 @@ async fn demo() -> anyhow::Result<()> {
     say!("\n5. The new one knows what was kept before it came, and what is kept from now on:");
     of(&peers, &name(NETWORKS[0], PEERS_OF_EACH))?.persist(BLOCKS[1]).await?;
     show_blocks(&peers, &BLOCKS).await?;
+
+    say!(
+        "\n6. Virtual networks: twenty nodes, each with the daemon of a droplet; two VPCs with pods, and a service:"
+    );
+    let mut progress = Progress::watch(&cluster.client, networks::kinds(), begun);
+    let (droplets, ()) = tokio::try_join!(
+        networks::make(&cluster.client),
+        progress.until("the networks are ready", networks::are_ready),
+    )?;
+    networks::show_tables(&cluster.client).await?;
+
+    say!("\n7. A droplet is killed, and what was on it is placed on another one:");
+    let droplets = networks::lose_a_droplet(&cluster.client, droplets).await?;
     cluster.stop().await;
-    drop(peers);
+    drop((peers, droplets));
     let live = begun.elapsed();
 
     say!(
-        "\n6. Was that luck? Every interleaving of crashes, duplicates and reordering, for the controller of the Pair:"
+        "\n8. Was that luck? Every interleaving of crashes, duplicates and reordering, for the controller of the Pair:"
     );
     proof::show()?;
     summarise(live, begun.elapsed());
@@ -164,7 +180,7 @@ fn start_peers() -> anyhow::Result<Vec<LightpeerProcess>> {
 }
 
 fn of<'a>(peers: &'a [LightpeerProcess], name: &str) -> anyhow::Result<&'a LightpeerProcess> {
-    peers.iter().find(|peer| peer.name == name).with_context(|| format!("there is no lightpeer {name}"))
+    peers.iter().find(|peer| peer.name() == name).with_context(|| format!("there is no lightpeer {name}"))
 }
 
 /// Kills the process of the contact of the first network, and starts another peer.
@@ -176,13 +192,13 @@ async fn replace_contact(
     let network = NETWORKS[0];
     let contact =
         progress.object(NETWORK, network)["status"]["contact"].as_str().unwrap_or_default().to_owned();
-    let index = peers.iter().position(|peer| peer.name == contact).context("the network has no contact")?;
+    let index = peers.iter().position(|peer| peer.name() == contact).context("the network has no contact")?;
     let dead = peers.remove(index);
     say!("   kill -9 {}, the process of {contact}", dead.process_id());
     dead.kill()?;
     let newcomer = LightpeerProcess::start(&name(network, PEERS_OF_EACH))?;
     peers::create_pod(pods, &newcomer, network).await?;
-    let joined = newcomer.name.clone();
+    let joined = newcomer.name().to_owned();
     peers.push(newcomer);
     progress
         .until("the new pod joins through another contact", |progress| {
@@ -205,11 +221,11 @@ async fn replace_contact(
 /// Asks every peer what it knows; those of the first network must know these blocks, and the others none.
 async fn show_blocks(peers: &[LightpeerProcess], expected: &[&str]) -> anyhow::Result<()> {
     for peer in peers {
-        let blocks = peer.query().await.with_context(|| format!("asking {}", peer.name))?;
+        let blocks = peer.query().await.with_context(|| format!("asking {}", peer.name()))?;
         let shown = if blocks.is_empty() { "nothing".to_owned() } else { blocks.join(", ") };
-        say!("   {:<10} {:<22} knows {shown}", peer.name, peer.address);
-        let expected: &[&str] = if peer.name.starts_with(NETWORKS[0]) { expected } else { &[] };
-        ensure!(blocks == expected, "{} should know {expected:?}", peer.name);
+        say!("   {:<10} {:<22} knows {shown}", peer.name(), peer.address());
+        let expected: &[&str] = if peer.name().starts_with(NETWORKS[0]) { expected } else { &[] };
+        ensure!(blocks == expected, "{} should know {expected:?}", peer.name());
     }
     Ok(())
 }
@@ -217,7 +233,8 @@ async fn show_blocks(peers: &[LightpeerProcess], expected: &[&str]) -> anyhow::R
 fn summarise(live: Duration, all: Duration) {
     say!(
         "\nDone, in {:.1} s ({:.1} s of them on the live cluster): 1 Pair, 1 WebApp and 2 networks ready; a contact \
-         killed and replaced, no block lost;\nevery interleaving of a controller checked, and a mistake found.",
+         killed and replaced, no block lost;\na droplet lost and the tables of all others right; every interleaving of a \
+         controller checked, and a mistake found.",
         all.as_secs_f64(),
         live.as_secs_f64()
     );
@@ -227,6 +244,7 @@ fn summarise(live: Duration, all: Duration) {
         ("up", "the same controllers on a cluster to play with; it says how"),
         ("graph klight --format svg > klight.svg", "the states of a controller, as a picture"),
         ("check klight", "every interleaving for the networks, too: half a minute"),
+        ("up --droplets 5", "a cluster with virtual networks: docs/mizar.md"),
         ("check --list", "what can be checked"),
     ];
     say!("Next:");

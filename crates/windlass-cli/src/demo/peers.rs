@@ -1,8 +1,5 @@
 //! Lightpeers as processes, and the pods that a kubelet would have made for them.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
-
 use anyhow::{Context, ensure};
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
@@ -10,44 +7,32 @@ use serde_json::json;
 use windlass_klight::network::{NETWORK_LABEL, PORT_ANNOTATION};
 use windlass_klight::wire::{Client, ClientSettings};
 
+use crate::child::ServerProcess;
+
 /// A lightpeer in a process of its own, killed when it is dropped.
-pub(super) struct LightpeerProcess {
-    child: Child,
-    pub(super) name: String,
-    pub(super) address: String,
-}
+pub(super) struct LightpeerProcess(ServerProcess);
 
 impl LightpeerProcess {
     /// Starts one on a free port, and returns when it serves.
     pub(super) fn start(name: &str) -> anyhow::Result<Self> {
-        let program = std::env::current_exe().context("cannot find this program")?;
-        let mut child = Command::new(program)
-            .args(["lightpeer", "--listen", "127.0.0.1:0", "--peers-check", "500ms", "--name", name])
-            // If this process is killed, its end of the pipe is closed.
-            .arg("--until-input-ends")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .with_context(|| format!("cannot start the lightpeer {name}"))?;
-        let output = child.stdout.take().context("its output is piped")?;
-        // From here on it is killed, whatever happens.
-        let mut peer = LightpeerProcess { child, name: name.to_owned(), address: String::new() };
-        let mut first = String::new();
-        BufReader::new(output).read_line(&mut first)?;
-        let address = first.trim().strip_prefix("ready ").context("a lightpeer did not become ready")?;
-        peer.address = address.to_owned();
-        Ok(peer)
+        ServerProcess::start("lightpeer", name, &["--peers-check", "500ms"]).map(LightpeerProcess)
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    pub(super) fn address(&self) -> &str {
+        &self.0.address
     }
 
     pub(super) fn process_id(&self) -> u32 {
-        self.child.id()
+        self.0.process_id()
     }
 
     /// Kills it without warning, as a machine that fails does.
-    pub(super) fn kill(mut self) -> anyhow::Result<()> {
-        self.child.kill().and_then(|()| self.child.wait()).context("cannot kill a lightpeer")?;
-        Ok(())
+    pub(super) fn kill(self) -> anyhow::Result<()> {
+        self.0.kill()
     }
 
     pub(super) async fn persist(&self, text: &str) -> anyhow::Result<()> {
@@ -62,14 +47,7 @@ impl LightpeerProcess {
     }
 
     fn client(&self) -> anyhow::Result<Client> {
-        Ok(Client::new(&self.address, &ClientSettings::default())?)
-    }
-}
-
-impl Drop for LightpeerProcess {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        Ok(Client::new(self.address(), &ClientSettings::default())?)
     }
 }
 
@@ -79,10 +57,10 @@ pub(super) async fn create_pod(
     peer: &LightpeerProcess,
     network: &str,
 ) -> anyhow::Result<()> {
-    let (ip, port) = peer.address.rsplit_once(':').context("an address has a port")?;
+    let (ip, port) = peer.address().rsplit_once(':').context("an address has a port")?;
     let pod = json!({
         "metadata": {
-            "name": peer.name,
+            "name": peer.name(),
             "labels": { (NETWORK_LABEL): network },
             "annotations": { (PORT_ANNOTATION): port },
         },
@@ -90,7 +68,7 @@ pub(super) async fn create_pod(
     });
     pods.create(&PostParams::default(), &serde_json::from_value(pod)?).await?;
     let status = json!({ "status": { "phase": "Running", "podIP": ip, "podIPs": [{ "ip": ip }] } });
-    pods.patch_status(&peer.name, &PatchParams::default(), &Patch::Merge(status)).await?;
+    pods.patch_status(peer.name(), &PatchParams::default(), &Patch::Merge(status)).await?;
     Ok(())
 }
 

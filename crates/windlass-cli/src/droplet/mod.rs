@@ -1,6 +1,7 @@
 //! `windlass droplet`: the daemon on a node, and commands to a running one.
 
 mod client;
+pub(crate) mod nodes;
 
 use std::io::Write;
 use std::net::SocketAddr;

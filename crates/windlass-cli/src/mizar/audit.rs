@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use kube::Client;
 use serde::Serialize;
 use windlass_app::columns::table;
 use windlass_app::output::OutputArguments;
@@ -36,9 +37,9 @@ pub(super) struct AuditArguments {
 /// What came of an audit.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Audit {
-    droplets: usize,
-    rows: usize,
+pub(crate) struct Audit {
+    pub(crate) droplets: usize,
+    pub(crate) rows: usize,
     differences: Vec<Difference>,
     /// Droplets whose daemons do not answer, and why.
     unreachable: Vec<(String, String)>,
@@ -48,20 +49,30 @@ struct Audit {
 
 pub(super) async fn run(arguments: &AuditArguments) -> anyhow::Result<ExitCode> {
     let kubernetes = client(arguments.kubeconfig.as_ref()).await?;
-    let droplets: Vec<Droplet> = list(&kubernetes).await?;
-    let inventory = Inventory {
-        dividers: list(&kubernetes).await?,
-        bouncers: list(&kubernetes).await?,
-        endpoints: list(&kubernetes).await?,
-    };
-    let audit = audit(&droplets, &inventory).await;
+    let audit = audit_of(&kubernetes).await?;
     if arguments.output.is_json() {
         println!("{}", serde_json::to_string_pretty(&audit)?);
     } else {
         print(&audit);
     }
-    let is_right = audit.differences.is_empty() && audit.unreachable.is_empty();
-    Ok(if is_right { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
+    Ok(if audit.is_right() { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
+}
+
+impl Audit {
+    pub(crate) fn is_right(&self) -> bool {
+        self.differences.is_empty() && self.unreachable.is_empty()
+    }
+}
+
+/// Asks all droplets of a cluster.
+pub(crate) async fn audit_of(client: &Client) -> anyhow::Result<Audit> {
+    let droplets: Vec<Droplet> = list(client).await?;
+    let inventory = Inventory {
+        dividers: list(client).await?,
+        bouncers: list(client).await?,
+        endpoints: list(client).await?,
+    };
+    Ok(audit(&droplets, &inventory).await)
 }
 
 async fn audit(droplets: &[Droplet], inventory: &Inventory) -> Audit {

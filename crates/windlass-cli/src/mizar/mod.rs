@@ -12,6 +12,7 @@ use kube::Client;
 use kube::api::{Api, ListParams};
 use serde::de::DeserializeOwned;
 
+pub(crate) use audit::audit_of;
 pub(crate) use workflows::WorkflowsArguments;
 
 /// Look at virtual networks.

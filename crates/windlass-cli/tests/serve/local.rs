@@ -22,6 +22,10 @@ fn the_demonstration_comes_out_as_promised() {
         "kill -9 ",
         "Pod blue-2                 deleted",
         "knows first block, second block",
+        "Subnet bank-net            Ready",
+        "   20 droplets with ",
+        "where the bouncer shop-net-b-1 is",
+        "   19 droplets with ",
         "two-configmaps: holds",
         "second-first: VIOLATED",
         "Done, in ",
@@ -87,7 +91,7 @@ async fn a_cluster_that_is_up_can_be_used_and_ended() {
     let folder = tempfile::tempdir().expect("a folder");
     let kubeconfig = folder.path().join("kubeconfig");
     let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
-    command.args(["up", "--listen", "127.0.0.1:0", "--write-kubeconfig"]).arg(&kubeconfig);
+    command.args(["up", "--listen", "127.0.0.1:0", "--droplets", "2", "--write-kubeconfig"]).arg(&kubeconfig);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
     let output = child.stdout.take().expect("its output is piped");
     let mut process = Started(child);
@@ -109,5 +113,33 @@ async fn a_cluster_that_is_up_can_be_used_and_ended() {
     let kind = GroupVersionKind::gvk("klight.windlass.dev", "v1alpha1", "LightNetwork");
     let networks: Api<DynamicObject> = Api::all_with(client, &ApiResource::from_gvk(&kind));
     assert!(networks.list(&Default::default()).await.expect("a list").items.is_empty());
+    // With droplets, the default network comes into being by itself.
+    let audit = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_windlass"));
+        let output = command.args(["mizar", "audit", "--kubeconfig"]).arg(&kubeconfig).output();
+        String::from_utf8_lossy(&output.expect("it runs").stdout).into_owned()
+    };
+    eventually("the default network is programmed", async || {
+        let text = audit();
+        text.starts_with("2 droplets with ") && !text.contains(" 0 rows")
+    })
+    .await;
+    let metrics = printed.iter().find_map(|line| line.strip_prefix("metrics      http://")).expect("metrics");
+    let text = page(metrics).await;
+    let finished = "windlass_mizar_workflows_finished_total{workflow=\"create VPC\"} 1";
+    eventually("the workflow is counted", async || page(metrics).await.contains(finished)).await;
+    assert!(text.contains("windlass_mizar_workflows_started_total{workflow=\"create VPC\"} 1"), "{text}");
     process.terminate(TIMEOUT);
+}
+
+/// A page over HTTP: `127.0.0.1:8080/metrics`.
+async fn page(url: &str) -> String {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let (address, path) = url.split_once('/').expect("an address and a path");
+    let mut stream = tokio::net::TcpStream::connect(address).await.expect("it listens");
+    let request = format!("GET /{path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.expect("it is sent");
+    let mut text = String::new();
+    stream.read_to_string(&mut text).await.expect("it is answered");
+    text
 }
