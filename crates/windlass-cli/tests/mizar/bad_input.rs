@@ -1,6 +1,7 @@
 //! Mistakes of users: each is a clear condition that says what to do, and nothing else is harmed.
 
 use serde_json::{Value, json};
+use windlass_mizar::PROTOCOL;
 use windlass_mizar::api::{Endpoint, Subnet, Vpc};
 use windlass_mizar::daemon::{DaemonSettings, DropletDaemon};
 
@@ -68,6 +69,12 @@ pub(crate) async fn each_mistake_has_a_clear_condition(cluster: &Cluster) {
     cluster.apply(node("node9", &address)).await;
     says("Droplet", "node9", "DaemonMismatch", "is that of the droplet \"somebody-else\"").await;
 
+    // A daemon that was not upgraded with the operators, or before them.
+    let settings = DaemonSettings { protocol: PROTOCOL + 1, ..DaemonSettings::new("node8") };
+    let newer = DropletDaemon::start(settings).await.expect("a free port");
+    cluster.apply(node("node8", &newer.address().to_string())).await;
+    says("Droplet", "node8", "DaemonMismatch", "its daemon speaks version 2 of the protocol").await;
+
     for name in ["elsewhere", "second"] {
         cluster.delete(endpoint(name, json!({}))).await;
     }
@@ -81,8 +88,11 @@ pub(crate) async fn each_mistake_has_a_clear_condition(cluster: &Cluster) {
         cluster.delete(vpc(name, "", json!(0))).await;
     }
     delete_defaults(cluster).await;
-    cluster.delete(node("node9", "")).await;
+    for name in ["node8", "node9"] {
+        cluster.delete(node(name, "")).await;
+    }
     droplets.end(cluster, names(2)).await;
     stranger.shutdown().await;
+    newer.shutdown().await;
     end(cluster, manager).await;
 }

@@ -21,6 +21,8 @@ use crate::droplets::Droplets;
 pub(crate) struct Cluster {
     pub(crate) client: Client,
     pub(crate) kubeconfig: PathBuf,
+    /// How many processes run the operators.
+    pub(crate) instances: usize,
 }
 
 impl Cluster {
@@ -30,7 +32,9 @@ impl Cluster {
         let config = Config::from_custom_kubeconfig(read, &Default::default()).await.expect("a cluster");
         let client = Client::try_from(config).expect("a client");
         let all: Api<CustomResourceDefinition> = Api::all(client.clone());
-        for definition in definitions() {
+        let sharding = windlass_runtime::managers::ring_definition();
+        let sharding = serde_json::from_value(sharding).expect("a definition");
+        for definition in definitions().into_iter().chain([sharding]) {
             let name = definition.metadata.name.clone().expect("a name");
             all.create(&PostParams::default(), &definition).await.expect("the definition is accepted");
             until("the definition is established", async || {
@@ -40,7 +44,7 @@ impl Cluster {
             })
             .await;
         }
-        let cluster = Cluster { client, kubeconfig: kubeconfig.to_owned() };
+        let cluster = Cluster { client, kubeconfig: kubeconfig.to_owned(), instances: 1 };
         until("the kinds are served", async || {
             Api::<Vpc>::all(cluster.client.clone()).list(&ListParams::default()).await.is_ok()
         })
@@ -91,7 +95,8 @@ impl Cluster {
         let api = if ["Node", "Namespace"].contains(&kind.as_str()) {
             Api::all_with(self.client.clone(), &resource)
         } else {
-            Api::namespaced_with(self.client.clone(), "default", &resource)
+            let namespace = object["metadata"]["namespace"].as_str().unwrap_or("default");
+            Api::namespaced_with(self.client.clone(), namespace, &resource)
         };
         (api, text(&object["metadata"]["name"]))
     }
@@ -127,7 +132,7 @@ impl Cluster {
             let running = droplets.running();
             let compared =
                 running.flat_map(|(name, daemon)| compare(name, &inventory.rows(name), &daemon.rows()));
-            compared.map(|one| format!("{} {} {}", one.droplet, one.row, one.kind)).collect::<Vec<_>>()
+            compared.map(|one| format!("{} {} {}", one.droplet, one.row, one.kind)).collect::<Vec<String>>()
         };
         let begun = tokio::time::Instant::now();
         loop {
@@ -135,7 +140,10 @@ impl Cluster {
             if found.is_empty() {
                 return;
             }
-            assert!(begun.elapsed() < TIMEOUT, "tables are not what the objects say: {found:#?}");
+            if begun.elapsed() > TIMEOUT {
+                let history = droplets.calls_about(&found);
+                panic!("tables are not what the objects say: {found:#?}, after these calls: {history:#?}");
+            }
             tokio::time::sleep(PAUSE).await;
         }
     }

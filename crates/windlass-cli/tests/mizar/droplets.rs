@@ -35,6 +35,23 @@ impl Droplets {
         self.daemons.iter().map(|(name, daemon)| (name.as_str(), daemon))
     }
 
+    /// The calls about rows that are not as they should be, for whoever looks for the reason.
+    pub(crate) fn calls_about(&self, differences: &[String]) -> Vec<String> {
+        let calls = self.running().flat_map(|(name, daemon)| {
+            daemon
+                .calls()
+                .into_iter()
+                .map(move |call| (call.at, format!("{name} {} {}", call.name, call.key)))
+        });
+        let is_about = |call: &String| {
+            let key = call.split_once(' ').and_then(|(_, rest)| rest.split_once(' ')).map(|(_, key)| key);
+            key.is_some_and(|key| differences.iter().any(|one| one.contains(key)))
+        };
+        let mut about: Vec<(i64, String)> = calls.filter(|(_, call)| is_about(call)).collect();
+        about.sort();
+        about.into_iter().map(|(at, call)| format!("{at} {call}")).collect()
+    }
+
     /// Ends the daemon of a droplet for good.
     pub(crate) async fn lose(&mut self, name: &str) {
         let daemon = self.daemons.remove(name).expect("there is one");

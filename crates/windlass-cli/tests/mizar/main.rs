@@ -5,9 +5,12 @@ mod bad_input;
 mod cluster;
 mod droplets;
 mod garbage;
+mod journal;
 mod manager;
 mod networks;
+mod steps;
 mod survival;
+mod workflows;
 
 use conformance::kubernetes::Kubernetes;
 use windlass_server::{Server, ServerOptions, TlsSource};
@@ -16,12 +19,22 @@ use cluster::Cluster;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn on_the_embedded_server() {
+    on_an_embedded_server(1, 300, 10).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_three_managers_that_share_the_objects() {
+    on_an_embedded_server(3, 60, 3).await;
+}
+
+async fn on_an_embedded_server(instances: usize, endpoints: usize, kills: usize) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let options = ServerOptions { tls: TlsSource::Off, ..ServerOptions::default() };
     let server = Server::start(options).await.expect("the server starts");
     let kubeconfig = folder.path().join("kubeconfig");
     server.kubeconfig().write(&kubeconfig).expect("a kubeconfig");
-    all(&Cluster::new(&kubeconfig).await, 300, 10).await;
+    let cluster = Cluster { instances, ..Cluster::new(&kubeconfig).await };
+    all(&cluster, endpoints, kills).await;
     server.shutdown().await;
 }
 
@@ -45,6 +58,7 @@ async fn on_a_real_kube_apiserver() {
 
 async fn all(cluster: &Cluster, endpoints: usize, kills: usize) {
     networks::pods_and_services_of_the_default_network(cluster).await;
+    workflows::follow_the_documents(cluster).await;
     networks::manifests_of_mizars_users(cluster).await;
     networks::dividers_and_bouncers_scale(cluster).await;
     bad_input::each_mistake_has_a_clear_condition(cluster).await;

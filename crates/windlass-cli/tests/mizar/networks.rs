@@ -115,6 +115,7 @@ pub(crate) async fn pods_and_services_of_the_default_network(cluster: &Cluster) 
     })
     .await;
     cluster.until_tables_match(&droplets).await;
+    pods_of_one_name_in_two_namespaces(cluster, &address("p-web-b").await).await;
     for name in ["web-a", "web-b"] {
         cluster.delete(pod(name, "", json!({}))).await;
     }
@@ -124,6 +125,28 @@ pub(crate) async fn pods_and_services_of_the_default_network(cluster: &Cluster) 
     delete_defaults(cluster).await;
     droplets.end(cluster, names(3)).await;
     end(cluster, manager).await;
+}
+
+/// The endpoint of a pod goes with this pod, and not with one of the same name elsewhere.
+async fn pods_of_one_name_in_two_namespaces(cluster: &Cluster, address: &str) {
+    let other = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "other" } });
+    cluster.apply(other).await;
+    let mut twin = pod("web-b", "node1", json!({}));
+    twin["metadata"]["namespace"] = "other".into();
+    cluster.apply(twin.clone()).await;
+    let addresses = async || {
+        let all = cluster.all::<Endpoint>().await;
+        let twins = all.iter().filter(|one| one.metadata.name.as_deref() == Some("p-web-b"));
+        twins.filter_map(|one| one.state().address.ip).collect::<Vec<_>>()
+    };
+    until("both have an address of their own", async || {
+        let both = addresses().await;
+        both.len() == 2 && both[0] != both[1]
+    })
+    .await;
+    cluster.delete(twin).await;
+    until("one of them is gone", async || addresses().await.len() == 1).await;
+    assert_eq!(addresses().await, [address]);
 }
 
 /// What users of Mizar have in their files applies unmodified.

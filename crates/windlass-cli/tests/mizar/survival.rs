@@ -39,6 +39,7 @@ pub(crate) async fn operators_are_killed_and_droplets_are_lost(
             }
         }
     }
+    manager.lose_one();
     until("all endpoints are provisioned", async || {
         let all = cluster.all::<Endpoint>().await;
         all.len() == endpoints && all.iter().all(|one| one.state().phase == Phase::Provisioned)
