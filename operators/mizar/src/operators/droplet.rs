@@ -46,6 +46,26 @@ pub enum DropletStep {
     Load,
 }
 
+/// How a daemon is of no use.
+#[derive(Clone, Copy)]
+enum Away {
+    /// It does not answer.
+    Unreachable,
+    /// It is that of another droplet, or of another version.
+    Mismatch,
+}
+
+impl Away {
+    /// The reason of the condition. What is to be done about a mismatch stays the same when the droplet is lost.
+    fn reason(self, is_lost: bool) -> &'static str {
+        match self {
+            Away::Mismatch => "DaemonMismatch",
+            Away::Unreachable if is_lost => "DropletLost",
+            Away::Unreachable => "DaemonUnreachable",
+        }
+    }
+}
+
 impl DropletOperator {
     /// The operator.
     pub fn new(settings: &MizarSettings) -> Self {
@@ -89,7 +109,7 @@ impl DropletOperator {
         match cx.call(Droplets, DropletRequest::Info { daemon: Daemon::from(cx.parent()) }).await? {
             DropletAnswer::Info(info) => {
                 if let Some(why) = self.mismatch(cx, &info) {
-                    return self.away(cx, "DaemonMismatch", why).await;
+                    return self.away(cx, Away::Mismatch, why).await;
                 }
                 if state.lost {
                     // Others leave out a droplet that is lost. From this write on they do not, and what they have left out
@@ -102,27 +122,28 @@ impl DropletOperator {
                 cx.report(&json!({ "unreachableSince": null }))?;
                 to(DropletStep::Tables { boot: info.boot })
             }
-            DropletAnswer::Failed { why } => self.away(cx, "DaemonUnreachable", why).await,
+            DropletAnswer::Failed { why } => self.away(cx, Away::Unreachable, why).await,
             other => Err(unexpected(&other)),
         }
     }
 
     /// The daemon does not answer, or not as it should.
-    async fn away(&self, cx: &Cx<Droplet>, reason: &str, why: String) -> Outcome<DropletStep> {
+    async fn away(&self, cx: &Cx<Droplet>, away: Away, why: String) -> Outcome<DropletStep> {
         let (state, now) = (cx.parent().state(), cx.now().await);
         self.report_load(cx).await?;
         if state.lost {
-            return waiting(self.settings.check_interval, "DropletLost", why);
+            return waiting(self.settings.check_interval, away.reason(true), why);
         }
         let since = state.unreachable_since.as_deref().and_then(Timestamp::parse).unwrap_or(now);
         let seconds = u64::try_from(now.unix_seconds() - since.unix_seconds()).unwrap_or(0);
         cx.report(&json!({ "unreachableSince": since.to_string() }))?;
-        if Duration::from_secs(seconds) < self.settings.lost_after {
-            return waiting(self.settings.check_interval, reason, why);
+        // The time in the status is in whole seconds, so up to one of them was over when it was written.
+        if Duration::from_secs(seconds.saturating_sub(1)) < self.settings.lost_after {
+            return waiting(self.settings.check_interval, away.reason(false), why);
         }
         cx.event(Event::warning("DropletLost", format!("{why}; what is on it is placed elsewhere")));
         cx.report(&json!({ "lost": true, "phase": Phase::Init }))?;
-        waiting(self.settings.check_interval, "DropletLost", why)
+        waiting(self.settings.check_interval, away.reason(true), why)
     }
 
     /// Gives a daemon that was started all of its tables.
