@@ -4,7 +4,7 @@ use crate::ids::{ClusterId, EnvironmentId, HostId, NetworkId};
 use crate::index::ProcessIndex;
 
 /// The most controller processes that a world can have.
-pub(crate) const MAX_PROCESSES: usize = 13;
+pub(crate) const MAX_PROCESSES: usize = 21;
 
 /// A state of the world, by the numbers of its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
