@@ -27,6 +27,22 @@ pub enum Mistake {
     GivesUpOnErrors,
     /// A daemon that was restarted is not programmed again.
     IgnoresRestarts,
+    /// A daemon that was restarted is programmed as if there were no bouncers: what was listed as such is something else.
+    BootstrapsWithoutBouncers,
+    /// The first of several users of a droplet that leaves takes its row from all of them.
+    DropsSharedSubstrates,
+    /// The interface of a deleted endpoint is left on its droplet.
+    LeavesInterfaces,
+    /// The deletion of a bouncer or a divider fails.
+    FailsToDelete,
+    /// An endpoint is deleted in the wrong order: its droplet forgets it first.
+    ForgetsInAnotherOrder,
+    /// A claim is held as long as something has the name of its holder, so one that is created again finds it taken.
+    FindsHoldersByName,
+    /// The endpoint of a pod is named without the namespace of the pod.
+    IndexesPodsByName,
+    /// The port of a backend is the first that there is, whatever its name.
+    IgnoresPortNames,
     /// The deletion of a network waits for what never leaves.
     NeverDeletesNetworks,
     /// An operator moves an object into a phase that is not its business.

@@ -9,6 +9,7 @@ use windlass::{
 
 use super::{DEFAULT_VPC, NETNS_ANNOTATION, SUBNET_ANNOTATION, VPC_ANNOTATION};
 use crate::api::{Endpoint, EndpointSpec, EndpointType, Subnet};
+use crate::mistake::Mistake;
 use crate::names::pod_endpoint_name;
 use crate::settings::MizarSettings;
 
@@ -43,6 +44,9 @@ impl Machine for PodEndpoints {
             .output::<Endpoint>()
             .watches::<Subnet>(|_| Vec::new())
             .may::<Subnet>([Verb::List]);
+        if self.settings.has(Mistake::IndexesPodsByName) {
+            declaration.output_anywhere::<Endpoint>();
+        }
     }
 
     async fn run(&self, _: PodStep, cx: &Cx<Pod>) -> Outcome<PodStep> {
@@ -61,7 +65,11 @@ impl Machine for PodEndpoints {
             netns: annotation(&pod.metadata, NETNS_ANNOTATION).map(str::to_owned),
             ..EndpointSpec::default()
         };
-        cx.ensure(Endpoint::new(&pod_endpoint_name(cx.name()), spec));
+        let mut endpoint = Endpoint::new(&pod_endpoint_name(cx.name()), spec);
+        if self.settings.has(Mistake::IndexesPodsByName) {
+            endpoint.metadata.namespace = Some(self.settings.namespace.clone());
+        }
+        cx.ensure(endpoint);
         done()
     }
 }

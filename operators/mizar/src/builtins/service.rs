@@ -9,6 +9,7 @@ use windlass::{
 use super::pod::network_of;
 use super::service_backends::{backend, members_of, ports_of};
 use crate::api::{Endpoint, EndpointSpec, EndpointType, Subnet};
+use crate::mistake::Mistake;
 use crate::names::{pod_endpoint_name, service_endpoint_name};
 use crate::settings::MizarSettings;
 
@@ -56,9 +57,14 @@ impl Machine for ServiceEndpoints {
         let Some((vpc, net)) = network_of(cx, &self.settings, &cx.parent().metadata).await? else {
             return done_and_requeue_after(self.settings.retry_interval);
         };
-        let ports = spec.ports.clone().unwrap_or_default();
+        let mut ports = spec.ports.clone().unwrap_or_default();
         let of_service = Select::all().labels(&format!("{SERVICE_LABEL}={}", cx.name()));
-        let slices: Vec<EndpointSlice> = cx.list_cached(of_service).await?;
+        let mut slices: Vec<EndpointSlice> = cx.list_cached(of_service).await?;
+        if self.settings.has(Mistake::IgnoresPortNames) {
+            ports.iter_mut().for_each(|port| port.name = None);
+            let of_slices = slices.iter_mut().flat_map(|slice| slice.ports.iter_mut().flatten());
+            of_slices.for_each(|port| port.name = None);
+        }
         let (mut backends, mut some_unknown) = (Vec::new(), false);
         for (member, targets) in members_of(&ports, &slices) {
             let endpoint = match &member.pod {

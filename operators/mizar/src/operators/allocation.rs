@@ -75,6 +75,9 @@ impl Machine for AllocationOperator {
         let holder = &cx.parent().spec.holder;
         let is_there = match holder.kind.as_str() {
             "Vpc" => is_there::<Vpc>(cx).await?,
+            _ if self.settings.has(Mistake::FindsHoldersByName) => {
+                cx.get_in::<Endpoint>(&holder.namespace, &holder.name).await?.is_some()
+            }
             _ => is_there::<Endpoint>(cx).await?,
         };
         if !is_there && !self.settings.has(Mistake::KeepsAddresses) {

@@ -1,6 +1,6 @@
 //! The workflow that deletes a bouncer: endpoints and dividers forget it, and it forgets them.
 
-use windlass::{Cx, Machine, Outcome, States, done, to};
+use windlass::{Cx, Machine, Outcome, States, done, fail_for_good, to};
 
 use super::bouncer_dividers::vpc_of;
 use super::bouncer_endpoints::network_of;
@@ -11,6 +11,7 @@ use super::parts::{
 use super::program::Program;
 use super::view::Selection;
 use crate::api::Bouncer;
+use crate::mistake::Mistake;
 use crate::settings::MizarSettings;
 use crate::tables::Inventory;
 
@@ -55,6 +56,9 @@ impl Machine for BouncerDeletion {
         use BouncerDeletionStep::{DividersForget, DividersForgotten, EndpointsForget, EndpointsForgotten};
         let bouncer = cx.parent();
         let Some(vni) = bouncer.state().vni else { return done() };
+        if self.settings.has(Mistake::FailsToDelete) {
+            return fail_for_good("KeyError", "vpc");
+        }
         let parts = |inventory: &Inventory| -> Parts {
             let here = || droplets_of_bouncer(bouncer);
             match step {

@@ -1,11 +1,12 @@
 //! The workflow that deletes a divider: it forgets the bouncers, and they forget it.
 
-use windlass::{Cx, Machine, Outcome, States, done, to};
+use windlass::{Cx, Machine, Outcome, States, done, fail_for_good, to};
 
 use super::parts::{all_bouncers, all_droplets_of_bouncers, droplets_of_divider, on, one_divider};
 use super::program::Program;
 use super::view::{Group, Selection};
 use crate::api::Divider;
+use crate::mistake::Mistake;
 use crate::settings::MizarSettings;
 use crate::tables::Inventory;
 
@@ -38,6 +39,9 @@ impl Machine for DividerDeletion {
     async fn run(&self, step: DividerDeletionStep, cx: &Cx<Divider>) -> Outcome<DividerDeletionStep> {
         let divider = cx.parent();
         let Some(vni) = divider.state().vni else { return done() };
+        if self.settings.has(Mistake::FailsToDelete) {
+            return fail_for_good("KeyError", "vpc");
+        }
         let selection = Selection {
             dividers_of: Some(&divider.spec.vpc),
             bouncers_of: Some(Group::Vpc(&divider.spec.vpc)),

@@ -155,7 +155,7 @@ impl DropletOperator {
         }
         let selection = Selection {
             dividers_of: Some(""),
-            bouncers_of: Some(Group::All),
+            bouncers_of: (!self.settings.has(Mistake::BootstrapsWithoutBouncers)).then_some(Group::All),
             endpoints: Endpoints::All,
             ..Selection::of(&self.settings.namespace)
         };

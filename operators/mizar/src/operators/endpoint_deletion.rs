@@ -7,6 +7,7 @@ use super::endpoint_bouncers::around;
 use super::parts::{Parts, all_droplets_of_bouncers, hosted_endpoint, interface, on, one_endpoint};
 use super::program::Program;
 use crate::api::Endpoint;
+use crate::mistake::Mistake;
 use crate::settings::MizarSettings;
 use crate::tables::Inventory;
 
@@ -52,13 +53,16 @@ impl Machine for EndpointDeletion {
             |inventory: &Inventory| on(all_droplets_of_bouncers(inventory), &one_endpoint(endpoint));
         let at_host = |_: &Inventory| -> Parts {
             let mut part = hosted_endpoint(endpoint);
-            part.scopes.extend(interface(endpoint));
+            part.scopes.extend(interface(endpoint).filter(|_| !self.settings.has(Mistake::LeavesInterfaces)));
             endpoint.spec.droplet.clone().map(|droplet| (droplet, part)).into_iter().collect()
         };
         match step {
             EndpointDeletionStep::Deallocation if endpoint.state().address.ip.is_none() => done(),
             EndpointDeletionStep::Deallocation => to(EndpointDeletionStep::BouncersForget),
             EndpointDeletionStep::BouncersForget => {
+                if self.settings.has(Mistake::ForgetsInAnotherOrder) {
+                    Program::new(&self.settings, around(&self.settings, cx), &at_host).run(cx).await?;
+                }
                 let program = Program::new(&self.settings, around(&self.settings, cx), &at_bouncers);
                 match program.run(cx).await?.or_wait(&self.settings) {
                     Ok(_) => to(EndpointDeletionStep::EndpointForgets),

@@ -17,7 +17,7 @@ use super::view::{Selection, daemon_of};
 use crate::droplets::{Daemon, DropletAnswer, DropletRequest, Droplets};
 use crate::mistake::Mistake;
 use crate::settings::MizarSettings;
-use crate::tables::{Change, Former, Held, Inventory, Scope, changes};
+use crate::tables::{Change, Former, Held, Inventory, Key, Scope, changes};
 
 /// What an operator programs.
 pub(crate) struct Program<'a> {
@@ -109,13 +109,8 @@ impl<'a> Program<'a> {
                 continue;
             }
             let writes = read.iter().zip(&held).map(|((daemon, part), rows)| {
-                let scopes: Vec<Scope> = part.scopes.iter().cloned().collect();
-                let wanted = inventory.rows_within(&daemon.droplet, &scopes);
-                let former = match self.settings.has(Mistake::DeletesOnlyWhatIsThere) {
-                    true => Former::default(),
-                    false => inventory.former_rows_within(&daemon.droplet, &scopes),
-                };
-                write_part(cx, daemon, rows, changes(&rows.held, &wanted, &former))
+                let changes = self.changes(&inventory, &daemon.droplet, part, rows);
+                self.write_part(cx, daemon, rows, changes)
             });
             let mut done = true;
             for answer in cx.all(writes).await {
@@ -134,6 +129,35 @@ impl<'a> Program<'a> {
             }
         }
         Err(Error::Failed { reason: "TablesChanged".to_owned(), message: outdated })
+    }
+
+    fn changes(&self, inventory: &Inventory, droplet: &str, part: &Part, rows: &Rows) -> Vec<Change> {
+        let scopes: Vec<Scope> = part.scopes.iter().cloned().collect();
+        let wanted = inventory.rows_within(droplet, &scopes);
+        let former = match self.settings.has(Mistake::DeletesOnlyWhatIsThere) {
+            true => Former::default(),
+            false => inventory.former_rows_within(droplet, &scopes),
+        };
+        changes(&rows.held, &wanted, &former)
+    }
+
+    async fn write_part<P: Kind>(
+        &self,
+        cx: &Cx<P>,
+        daemon: &Daemon,
+        rows: &Rows,
+        mut changes: Vec<Change>,
+    ) -> Result<DropletAnswer, Error> {
+        if changes.is_empty() {
+            return Ok(DropletAnswer::Written);
+        }
+        if self.settings.has(Mistake::DropsSharedSubstrates)
+            && let Ok(all) = read_part(cx, daemon, &Part::of([Scope::All])).await?
+        {
+            changes.extend(deletions_for_others(&changes, &all.held));
+        }
+        let request = DropletRequest::Write { daemon: daemon.clone(), boot: rows.boot.clone(), changes };
+        Ok(cx.call(Droplets, request).await?)
     }
 }
 
@@ -171,17 +195,17 @@ async fn read_part<P: Kind>(cx: &Cx<P>, daemon: &Daemon, part: &Part) -> Result<
     }
 }
 
-async fn write_part<P: Kind>(
-    cx: &Cx<P>,
-    daemon: &Daemon,
-    rows: &Rows,
-    changes: Vec<Change>,
-) -> Result<DropletAnswer, Error> {
-    if changes.is_empty() {
-        return Ok(DropletAnswer::Written);
-    }
-    let request = DropletRequest::Write { daemon: daemon.clone(), boot: rows.boot.clone(), changes };
-    Ok(cx.call(Droplets, request).await?)
+/// What a mistake deletes, too: the rows of droplets that others still use.
+fn deletions_for_others(changes: &[Change], held: &[Held]) -> Vec<Change> {
+    let is_deleted = |at: &String| {
+        let mut deletions = changes.iter().filter(|change| change.row.is_none());
+        deletions.any(|change| matches!(&change.key, Key::Substrate { ip, .. } if ip == at))
+    };
+    let is_used_by_another =
+        |held: &&Held| matches!(&held.key, Key::Substrate { ip, .. } if held.row.is_some() && is_deleted(ip));
+    let others = held.iter().filter(is_used_by_another);
+    let others = others.filter(|held| changes.iter().all(|change| change.key != held.key));
+    others.map(|held| Change::new(held.key.clone(), None, held.generation)).collect()
 }
 
 /// A daemon that answers with something else than it was asked.

@@ -1,5 +1,7 @@
 //! Objects as operators that are not part of a world have left them.
 
+use k8s_openapi::api::core::v1::{Namespace, Pod, Service};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
 use serde_json::{Value, json};
 
 use super::VNI;
@@ -14,7 +16,7 @@ fn read<K: serde::de::DeserializeOwned>(object: Value) -> K {
 pub(super) fn droplet(name: &str, index: usize) -> Droplet {
     let number = index + 1;
     read(json!({
-        "metadata": { "name": name, "namespace": "default" },
+        "metadata": { "name": name, "namespace": "default", "finalizers": ["windlass.dev/mizar-droplet"] },
         "spec": { "ip": format!("192.168.0.{number}"), "mac": format!("02:00:00:00:00:0{number}") },
         "status": { "phase": "Provisioned", "boot": format!("{name}-1"), "lost": false, "load": 0, "placed": [] },
     }))
@@ -108,9 +110,10 @@ pub(super) fn endpoint(name: &str, droplet: &str, ip: Option<&str>) -> Endpoint 
 pub(super) fn endpoint_in(name: &str, net: &str, droplet: &str, ip: Option<&str>) -> Endpoint {
     let number = droplet.trim_start_matches('d');
     let status = ip.map(|ip| {
+        let last = ip.trim_start_matches("10.0.0.");
         json!({
-            "phase": "Init", "ip": ip, "prefix": 29, "gw": "10.0.0.1", "mac": "02:07:0a:00:00:03", "vni": VNI,
-            "itf": "eth0", "veth": "v0000070a000003", "hostip": format!("192.168.0.{number}"),
+            "phase": "Init", "ip": ip, "prefix": 29, "gw": "10.0.0.1", "mac": format!("02:07:0a:00:00:0{last}"),
+            "vni": VNI, "itf": "eth0", "veth": format!("v0000070a00000{last}"), "hostip": format!("192.168.0.{number}"),
             "hostmac": format!("02:00:00:00:00:0{number}"), "bouncers": [], "conditions": done(&["Allocated"]),
         })
     });
@@ -138,6 +141,51 @@ pub(super) fn scaled(name: &str) -> Endpoint {
     read(json!({
         "metadata": { "name": name, "namespace": "default" },
         "spec": { "type": "scaled", "vpc": "vpc0", "net": "net0", "ports": [{ "port": 80, "protocol": "TCP" }] },
+    }))
+}
+
+/// The same with a backend.
+pub(super) fn with_backend(scaled: Endpoint) -> Endpoint {
+    let mut value = serde_json::to_value(scaled).expect("it is an object");
+    let target = json!({ "port": 80, "protocol": "TCP", "targetPort": 8080 });
+    value["spec"]["backends"] = json!([{ "ip": "10.0.0.4", "targets": [target] }]);
+    read(value)
+}
+
+/// The same with an address, known to all bouncers.
+pub(super) fn provisioned_at(scaled: Endpoint, ip: &str) -> Endpoint {
+    let mut value = serde_json::to_value(scaled).expect("it is an object");
+    value["status"] = json!({
+        "phase": "Provisioned", "ip": ip, "prefix": 29, "gw": "10.0.0.1", "mac": "02:07:0a:00:00:03", "vni": VNI,
+        "bouncers": [], "conditions": done(&["Allocated", "BouncerReady"]),
+    });
+    read(value)
+}
+
+pub(super) fn namespace(name: &str) -> Namespace {
+    read(json!({ "metadata": { "name": name } }))
+}
+
+pub(super) fn pod(name: &str, namespace: &str, node: &str) -> Pod {
+    read(json!({
+        "metadata": { "name": name, "namespace": namespace },
+        "spec": { "nodeName": node, "containers": [{ "name": "a", "image": "a" }] },
+    }))
+}
+
+pub(super) fn service(name: &str, ports: Value) -> Service {
+    read(json!({ "metadata": { "name": name, "namespace": "default" }, "spec": { "ports": ports } }))
+}
+
+/// What is behind a service: one pod, with these ports.
+pub(super) fn slice(service: &str, pod: &str, ports: Value) -> EndpointSlice {
+    let target = json!({ "kind": "Pod", "name": pod, "namespace": "default" });
+    read(json!({
+        "metadata": {
+            "name": format!("{service}-1"), "namespace": "default",
+            "labels": { "kubernetes.io/service-name": service },
+        },
+        "addressType": "IPv4", "endpoints": [{ "addresses": ["1.2.3.4"], "targetRef": target }], "ports": ports,
     }))
 }
 

@@ -3,6 +3,7 @@
 //! Each world has the operators of one workflow; what the others have done before is given. That is what the operators
 //! themselves rely on: they share nothing but the objects and the tables.
 
+mod deletions;
 mod given;
 mod properties;
 
@@ -10,7 +11,8 @@ use serde_json::json;
 use windlass::{Controller, Service};
 use windlass_check::{Check, ClientEvent, Faults, Oracle, check};
 
-use crate::api::{Bouncer, Divider, Endpoint, Phase, Subnet, Vpc, definitions};
+use crate::api::{Bouncer, Divider, Droplet, Endpoint, Phase, Subnet, Vpc, definitions};
+use crate::builtins::{PodEndpoints, ServiceEndpoints};
 use crate::droplets::{DaemonEvent, DaemonsModel, Droplets};
 use crate::mistake::Mistake;
 use crate::operators::{
@@ -29,7 +31,11 @@ const VNI: u32 = 7;
 pub fn vpc_lives(mistake: Option<Mistake>) -> Check {
     let of = settings(mistake);
     let given = Inventory { bouncers: vec![bouncer("net0-b-1", "d2")], ..Inventory::default() };
-    world(VpcOperator::new(&of), &given, &["d1", "d2"])
+    let check = world(VpcOperator::new(&of), &given, &["d1", "d2"]);
+    let check = properties::sees_each_step::<Vpc>(check, "create VPC");
+    let check = properties::sees_each_step::<Divider>(check, "create divider");
+    let check = deletions::sees_each_step::<Vpc>(check, "delete VPC", 2);
+    deletions::sees_each_step::<Divider>(check, "delete divider", 2)
         .and(Controller::new(Placement::<Divider>::new(&of)))
         .and(Controller::new(DividerBouncers::new(&of)))
         .and(Controller::new(DividerOperator::new(&of)))
@@ -91,11 +97,14 @@ pub fn dividers_scale(mistake: Option<Mistake>) -> Check {
         .sometimes("there are two", |world| world.all::<Divider>().len() == 2)
 }
 
-/// A network is created in a VPC with an endpoint that is there already, and deleted when the endpoint is gone.
+/// A network is created in a VPC, and deleted again.
 pub fn network_lives(mistake: Option<Mistake>) -> Check {
     let of = settings(mistake);
     let given = Inventory { dividers: vec![placed_divider("vpc0-d-1", "d1")], ..Inventory::default() };
-    world(NetworkOperator::new(&of), &given, &["d1", "d2"])
+    let check = world(NetworkOperator::new(&of), &given, &["d1", "d2"]);
+    let check = properties::sees_each_step::<Subnet>(check, "create network");
+    let check = properties::sees_each_step::<Bouncer>(check, "create bouncer");
+    deletions::sees_each_step::<Subnet>(check, "delete network", 2)
         .and(Controller::new(Placement::<Bouncer>::new(&of)))
         .and(Controller::new(BouncerEndpoints::new(&of)))
         .and(Controller::new(BouncerDividers::new(&of)))
@@ -137,13 +146,15 @@ pub fn daemon_is_away(mistake: Option<Mistake>) -> Check {
         .faults(Faults::none())
 }
 
-/// An endpoint is deleted, while another one gets its address as soon as it is free.
+/// An endpoint is deleted, and its neighbour stays.
 pub fn endpoint_is_deleted(mistake: Option<Mistake>) -> Check {
     let of = settings(mistake);
     let mut known = hosted(endpoint("p-a", "d2", Some("10.0.0.3")));
     known.metadata.finalizers = Some(vec!["windlass.dev/mizar-endpoint-address".to_owned()]);
-    let given = Inventory { endpoints: vec![known], ..around_bouncer() };
-    base(check(EndpointAddresses::new(&of, Takes::Simple)), &given, &["d1", "d2"])
+    let neighbour = hosted(endpoint("p-b", "d2", Some("10.0.0.4")));
+    let given = Inventory { endpoints: vec![known, neighbour], ..around_bouncer() };
+    let check = base(check(EndpointAddresses::new(&of, Takes::Simple)), &given, &["d1", "d2"]);
+    deletions::sees_each_step::<Endpoint>(check, "delete endpoint", 2)
         .client([ClientEvent::delete::<Endpoint>("p-a")])
         .faults(Faults::none().crashes(1).duplicates().reorders())
         .eventually("nothing is left of it", |world| {
@@ -170,6 +181,37 @@ pub fn endpoint_is_deleted_early(mistake: Option<Mistake>) -> Check {
     .eventually("it is gone", |world| !world.has::<Endpoint>("p-a"))
 }
 
+/// The endpoint of a service is deleted.
+pub fn scaled_endpoint_is_deleted(mistake: Option<Mistake>) -> Check {
+    let of = settings(mistake);
+    let mut known = given::provisioned_at(given::with_backend(scaled("s-web")), "10.0.0.3");
+    known.metadata.finalizers = Some(vec!["windlass.dev/mizar-scaled-endpoint".to_owned()]);
+    let given = Inventory { endpoints: vec![known], ..around_bouncer() };
+    base(check(EndpointAddresses::new(&of, Takes::Scaled)), &given, &["d1", "d2"])
+        .client([ClientEvent::delete::<Endpoint>("s-web")])
+        .faults(Faults::none().crashes(1).duplicates().reorders())
+        .eventually("nothing is left of it", |world| {
+            !world.has::<Endpoint>("s-web") && properties::tables_match(world)
+        })
+}
+
+/// One of two bouncers of a network is deleted.
+pub fn bouncer_is_deleted(mistake: Option<Mistake>) -> Check {
+    let of = settings(mistake);
+    let mut deleted = bouncer("net0-b-2", "d2");
+    deleted.metadata.finalizers = Some(vec!["windlass.dev/mizar-bouncer".to_owned()]);
+    let given = Inventory {
+        dividers: vec![placed_divider("vpc0-d-1", "d1")],
+        bouncers: vec![bouncer("net0-b-1", "d1"), deleted],
+        endpoints: vec![hosted(endpoint("p-a", "d3", Some("10.0.0.3")))],
+    };
+    let check = world(BouncerOperator::new(&of), &given, &["d1", "d2", "d3"]);
+    deletions::sees_each_step::<Bouncer>(check, "delete bouncer", 4)
+        .client([ClientEvent::delete::<Bouncer>("net0-b-2")])
+        .faults(Faults::none().crashes(1))
+        .eventually("it is gone", |world| !world.has::<Bouncer>("net0-b-2"))
+}
+
 /// A network with a divider and a bouncer, both on the first droplet.
 fn around_bouncer() -> Inventory {
     Inventory {
@@ -194,6 +236,75 @@ pub fn address_is_reused(mistake: Option<Mistake>) -> Check {
         .eventually("the second has it", |world| has_address(world, "p-b"))
 }
 
+/// The endpoint of a network with one address is deleted, and another one of its name created.
+pub fn endpoint_is_created_again(mistake: Option<Mistake>) -> Check {
+    let of = settings(mistake);
+    let created = || Endpoint { status: None, ..endpoint("p-a", "d2", None) };
+    base(check(EndpointAddresses::new(&of, Takes::Simple)), &Inventory::default(), &["d1", "d2"])
+        .and(Controller::new(AllocationOperator::new(&of)))
+        .given([vpc("vpc0", Some(VNI))])
+        .given([subnet("net0", "10.0.0.0", 30)])
+        .given([created()])
+        .client([
+            ClientEvent::wait_until("it has an address", |world| has_address(world, "p-a")),
+            ClientEvent::delete::<Endpoint>("p-a"),
+            ClientEvent::wait_for_deletion::<Endpoint>("p-a"),
+            ClientEvent::create(created()),
+        ])
+        .faults(Faults::none().crashes(1))
+        .eventually("it has an address", |world| has_address(world, "p-a"))
+}
+
+/// Two pods of one name, each in a namespace of its own.
+pub fn pods_of_one_name(mistake: Option<Mistake>) -> Check {
+    const NAMESPACES: [&str; 2] = ["default", "other"];
+    let of = settings(mistake);
+    base(check(PodEndpoints::new(&of)), &Inventory::default(), &[])
+        .given([given::namespace("other")])
+        .given([subnet("net0", "10.0.0.0", 29)])
+        .given(NAMESPACES.map(|namespace| given::pod("a", namespace, "d1")))
+        .faults(Faults::none().crashes(1))
+        .eventually("each has an endpoint", |world| {
+            let all = world.all::<Endpoint>();
+            let of =
+                |namespace: &str| all.iter().any(|one| one.metadata.namespace.as_deref() == Some(namespace));
+            NAMESPACES.into_iter().all(of)
+        })
+}
+
+/// A service with a named port and a pod behind it.
+pub fn service_has_named_ports(mistake: Option<Mistake>) -> Check {
+    let of = settings(mistake);
+    let endpoints = vec![hosted(endpoint("p-a", "d1", Some("10.0.0.3")))];
+    base(check(ServiceEndpoints::new(&of)), &Inventory { endpoints, ..Inventory::default() }, &["d1"])
+        .given([subnet("net0", "10.0.0.0", 29)])
+        .given([given::service(
+            "web",
+            json!([
+                { "name": "http", "port": 80, "targetPort": "http" },
+                { "name": "dns", "port": 53, "protocol": "UDP", "targetPort": "dns" },
+            ]),
+        )])
+        .given([given::slice(
+            "web",
+            "a",
+            json!([
+                { "name": "dns", "port": 5353, "protocol": "UDP" }, { "name": "http", "port": 8080 },
+            ]),
+        )])
+        .faults(Faults::none().crashes(1))
+        .eventually("packets go to the ports of the pod", |world| {
+            let ports = world.get::<Endpoint>("s-web").map(|service| {
+                let targets = service.spec.backends.iter().flat_map(|backend| &backend.targets);
+                targets.map(|target| (target.port, target.target_port)).collect::<Vec<_>>()
+            });
+            ports.is_some_and(|mut ports| {
+                ports.sort_unstable();
+                ports == [(53, 5353), (80, 8080)]
+            })
+        })
+}
+
 /// A service whose backends come and go.
 pub fn backends_change(mistake: Option<Mistake>) -> Check {
     let of = settings(mistake);
@@ -203,7 +314,9 @@ pub fn backends_change(mistake: Option<Mistake>) -> Check {
         let backends: Vec<_> = ips.iter().map(|ip| json!({ "ip": ip, "targets": targets })).collect();
         ClientEvent::patch::<Endpoint>("s-web", json!({ "spec": { "backends": backends } }))
     };
-    world(EndpointAddresses::new(&of, Takes::Scaled), &given, &["d1", "d2"])
+    let check = world(EndpointAddresses::new(&of, Takes::Scaled), &given, &["d1", "d2"]);
+    let check = properties::sees_each_step::<Endpoint>(check, "create scaled endpoint");
+    properties::sees_each_step::<Endpoint>(check, "update scaled endpoint")
         .and(Controller::new(EndpointBouncers::new(&of)))
         .given([vpc("vpc0", Some(VNI))])
         .given([subnet("net0", "10.0.0.0", 29)])
@@ -292,6 +405,29 @@ pub fn droplet_is_lost(mistake: Option<Mistake>) -> Check {
         })
 }
 
+/// A droplet comes, and another one is deleted: its bouncer is placed elsewhere first.
+pub fn droplets_come_and_go(mistake: Option<Mistake>) -> Check {
+    let of = settings(mistake);
+    let given = Inventory { bouncers: vec![provisioned(bouncer("net0-b-1", "d1"))], ..Inventory::default() };
+    let check = world(DropletOperator::new(&of), &given, &["d1", "d2"]);
+    properties::sees_each_step::<Droplet>(check, "create droplet")
+        .and(Controller::new(Placement::<Bouncer>::new(&of)))
+        .and(Controller::new(BouncerEndpoints::new(&of)))
+        .and(Controller::new(BouncerDividers::new(&of)))
+        .given([vpc("vpc0", Some(VNI))])
+        .client([
+            ClientEvent::patch_status::<Droplet>("d2", json!({ "status": null })),
+            ClientEvent::wait_for::<Droplet>("d2", |droplet| droplet.state().phase == Phase::Provisioned),
+            ClientEvent::delete::<Droplet>("d1"),
+        ])
+        .eventually("the droplet is gone, and its bouncer elsewhere", |world| {
+            !world.has::<Droplet>("d1")
+                && world
+                    .get::<Bouncer>("net0-b-1")
+                    .is_some_and(|one| one.state().droplet.as_deref() == Some("d2"))
+        })
+}
+
 /// A daemon is restarted, and has lost its tables.
 pub fn daemon_restarts(mistake: Option<Mistake>) -> Check {
     let of = settings(mistake);
@@ -310,18 +446,15 @@ pub fn daemon_restarts(mistake: Option<Mistake>) -> Check {
         .faults(Faults::none().crashes(1))
 }
 
-/// One VPC, two networks with a bouncer each, two endpoints, three droplets: for simulation. A world has room for thirteen
-/// operators, so the VPC is given, and there are no services.
+/// One VPC, two networks with a bouncer each, two endpoints and one of a service, three droplets, all operators, and everything
+/// that can go wrong: for simulation.
 pub fn whole(mistake: Option<Mistake>) -> Check {
     let of = settings(mistake);
-    let left_out = ["mizar-vpc", "mizar-scaled-endpoint"];
-    let mut controllers =
-        crate::operators::all(&of).into_iter().filter(|controller| !left_out.contains(&controller.name()));
+    let mut controllers = crate::operators::all(&of).into_iter();
     let Some(first) = controllers.next() else { unreachable!("there are operators") };
     let first = base(Check::new(first), &Inventory::default(), &["d1", "d2", "d3"]);
     programming(controllers.fold(first, Check::and))
-        .given([vpc("vpc0", Some(VNI))])
-        .given([divider("vpc0-d-1")])
+        .given([Vpc { status: None, ..vpc("vpc0", Some(VNI)) }])
         .given([
             Subnet { status: None, ..subnet("net0", "10.0.0.0", 24) },
             Subnet { status: None, ..subnet("net1", "10.0.1.0", 24) },
@@ -329,13 +462,15 @@ pub fn whole(mistake: Option<Mistake>) -> Check {
         .client([
             ClientEvent::create(Endpoint { status: None, ..endpoint("p-a", "d1", None) }),
             ClientEvent::create(Endpoint { status: None, ..given::endpoint_in("p-b", "net1", "d2", None) }),
+            ClientEvent::create(given::with_backend(scaled("s-web"))),
             ClientEvent::wait_for::<Endpoint>("p-a", |endpoint| endpoint.state().phase == Phase::Provisioned),
             ClientEvent::delete::<Endpoint>("p-a"),
+            ClientEvent::delete::<Endpoint>("s-web"),
             ClientEvent::delete::<Subnet>("net0"),
         ])
         .client([happens(DaemonEvent::Restarts { droplet: "d1".to_owned() })])
         .client([happens(DaemonEvent::Leaves { droplet: "d3".to_owned() })])
-        .faults(Faults::none().crashes(2).duplicates().reorders().lost_replies(1))
+        .faults(Faults::none().crashes(2).duplicates().reorders().lost_replies(1).lost_requests(1).stale(1))
         .never_between(
             "a VPC is Provisioned before its dividers",
             properties::provisioned_before_its_dividers,
@@ -344,6 +479,7 @@ pub fn whole(mistake: Option<Mistake>) -> Check {
             let endpoint = world.get::<Endpoint>("p-b");
             endpoint.is_some_and(|endpoint| endpoint.state().phase == Phase::Provisioned)
                 && !world.has::<Endpoint>("p-a")
+                && !world.has::<Endpoint>("s-web")
                 && !world.has::<Subnet>("net0")
         })
 }
@@ -394,6 +530,7 @@ fn base_knowing(check: Check, given: &Inventory, known: &Inventory, droplets: &[
         )
         .never_between("a phase is moved by another than its operator", properties::is_moved_by_a_stranger)
         .never_between("a step of a workflow is done before the one before it", properties::is_out_of_order)
+        .never_between("a step of a deletion is done before the one before it", deletions::is_out_of_order)
         .eventually("every claim has its holder", properties::claims_have_holders)
 }
 

@@ -12,22 +12,27 @@ use crate::operators::PhaseTransition;
 use crate::tables::Inventory;
 use crate::workflows::{Tracked, WORKFLOWS, WorkflowStep, is_done, workflow_of};
 
-fn daemons(world: &View<'_>) -> DaemonsModel {
+pub(super) fn daemons(world: &View<'_>) -> DaemonsModel {
     let state = world.service(Droplets::NAME).cloned().unwrap_or_default();
     serde_json::from_value(state).expect("the model's own state")
 }
 
-fn inventory(world: &View<'_>) -> Inventory {
+pub(super) fn inventory(world: &View<'_>) -> Inventory {
     Inventory { dividers: world.all(), bouncers: world.all(), endpoints: world.all() }
 }
 
 /// The rows of every daemon that answers are those that the objects ask for.
 pub(super) fn tables_match(world: &View<'_>) -> bool {
     let (daemons, inventory) = (daemons(world), inventory(world));
-    daemons.droplets().filter(|droplet| daemons.answers(droplet)).all(|droplet| {
-        let lost = world.get::<Droplet>(droplet).is_none_or(|droplet| droplet.state().lost);
-        lost || daemons.rows(droplet) == inventory.rows(droplet)
-    })
+    daemons
+        .droplets()
+        .filter(|droplet| daemons.answers(droplet))
+        .all(|droplet| is_lost(world, droplet) || daemons.rows(droplet) == inventory.rows(droplet))
+}
+
+/// Whether nobody programs a droplet, since it is lost or deleted.
+pub(super) fn is_lost(world: &View<'_>, droplet: &str) -> bool {
+    world.get::<Droplet>(droplet).is_none_or(|droplet| droplet.state().lost)
 }
 
 /// A deleted endpoint holds its claim, but not its address.
@@ -124,7 +129,7 @@ fn of_kind_is_out_of_order<K: Tracked>(step: &Between<'_>) -> bool {
     })
 }
 
-/// The check must see every step of a workflow done.
+/// The check must see every step of a workflow done that does not delete.
 pub(super) fn sees_each_step<K: Tracked>(check: Check, workflow: &'static str) -> Check {
     let steps = WORKFLOWS.iter().filter(|known| known.name == workflow).flat_map(|known| known.steps);
     steps.fold(check, |check, step| {
