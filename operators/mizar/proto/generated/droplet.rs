@@ -291,6 +291,9 @@ pub struct ReadRowsResponse {
     pub boot: ::prost::alloc::string::String,
     #[prost(message, repeated, tag = "2")]
     pub rows: ::prost::alloc::vec::Vec<HeldRow>,
+    /// The generation of every row that is not among the daemon's rows and traces.
+    #[prost(uint64, tag = "3")]
+    pub floor: u64,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct WriteRowsRequest {

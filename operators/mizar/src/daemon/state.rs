@@ -132,9 +132,10 @@ impl Shared {
         }
     }
 
-    pub(super) fn read(&self, scopes: &[Scope]) -> (String, Vec<Held>) {
+    /// Rows, and the generation of every one that is not among them.
+    pub(super) fn read(&self, scopes: &[Scope]) -> (String, Vec<Held>, u64) {
         let state = self.state();
-        (state.boot.clone(), state.store.held(scopes))
+        (state.boot.clone(), state.store.held(scopes), state.store.floor())
     }
 
     /// The generation of one row.

@@ -25,8 +25,8 @@ impl TableService for Arc<Shared> {
         self.admit().await?;
         let wire::ReadRowsRequest { scopes } = request.into_inner();
         let scopes: Vec<_> = scopes.into_iter().map(scope_from).collect::<Result<_, _>>().map_err(refused)?;
-        let (boot, held) = self.read(&scopes);
-        Ok(Response::new(wire::ReadRowsResponse { boot, rows: held.iter().map(held_to).collect() }))
+        let (boot, held, floor) = self.read(&scopes);
+        Ok(Response::new(wire::ReadRowsResponse { boot, rows: held.iter().map(held_to).collect(), floor }))
     }
 
     async fn write_rows(

@@ -114,10 +114,10 @@ impl DropletClient {
             DropletRequest::Read { scopes, .. } => {
                 let scopes = scopes.iter().map(scope_to).collect();
                 let call = async { tables.read_rows(wire::ReadRowsRequest { scopes }).await };
-                let wire::ReadRowsResponse { boot, rows } = within(timeout, address, call).await?;
+                let wire::ReadRowsResponse { boot, rows, floor } = within(timeout, address, call).await?;
                 let held: Result<Vec<_>, _> = rows.into_iter().map(held_from).collect();
                 let held = held.map_err(|error| format!("{address} answers with something else: {error}"))?;
-                Ok(DropletAnswer::Rows { boot, held })
+                Ok(DropletAnswer::Rows { boot, held, floor })
             }
             DropletRequest::Write { boot, changes, .. } => {
                 let changes = changes.iter().map(change_to).collect();

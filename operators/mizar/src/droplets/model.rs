@@ -40,6 +40,11 @@ pub enum DaemonEvent {
         /// On which droplet.
         droplet: String,
     },
+    /// It drops the traces of deleted rows.
+    DropsTraces {
+        /// On which droplet.
+        droplet: String,
+    },
     /// It answers again, and has the tables that it had.
     Returns {
         /// On which droplet.
@@ -107,7 +112,8 @@ impl DaemonsModel {
                 ..DropletInfo::default()
             }),
             DropletRequest::Read { scopes, .. } => {
-                DropletAnswer::Rows { boot: current, held: daemon.tables.held(scopes) }
+                let (held, floor) = (daemon.tables.held(scopes), daemon.tables.floor());
+                DropletAnswer::Rows { boot: current, held, floor }
             }
             DropletRequest::Write { boot, .. } if *boot != current => {
                 DropletAnswer::Outdated { why: format!("the daemon on {droplet} was restarted") }
@@ -125,6 +131,11 @@ impl DaemonsModel {
             DaemonEvent::Restarts { droplet } => {
                 if let Some(daemon) = self.daemons.get_mut(droplet) {
                     *daemon = ModelDaemon { boot: daemon.boot + 1, ..ModelDaemon::default() };
+                }
+            }
+            DaemonEvent::DropsTraces { droplet } => {
+                if let Some(daemon) = self.daemons.get_mut(droplet) {
+                    daemon.tables.drop_traces();
                 }
             }
             DaemonEvent::Leaves { droplet } => self.set_away(droplet, true),

@@ -71,6 +71,9 @@ pub enum DropletAnswer {
         boot: String,
         /// The rows, by key.
         held: Vec<Held>,
+        /// The generation of every row that is not among them.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        floor: u64,
     },
     /// All is changed.
     Written,
@@ -84,6 +87,10 @@ pub enum DropletAnswer {
         /// Why.
         why: String,
     },
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Who a daemon is.

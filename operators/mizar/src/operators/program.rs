@@ -138,7 +138,7 @@ impl<'a> Program<'a> {
             true => Former::default(),
             false => inventory.former_rows_within(droplet, &scopes),
         };
-        changes(&rows.held, &wanted, &former)
+        changes(&rows.held, rows.floor, &wanted, &former)
     }
 
     async fn write_part<P: Kind>(
@@ -183,13 +183,15 @@ pub(crate) fn merge(parts: &mut BTreeMap<String, Part>, more: BTreeMap<String, P
 struct Rows {
     boot: String,
     held: Vec<Held>,
+    /// The generation of every row that is not among them.
+    floor: u64,
 }
 
 async fn read_part<P: Kind>(cx: &Cx<P>, daemon: &Daemon, part: &Part) -> Result<Result<Rows, String>, Error> {
     let request =
         DropletRequest::Read { daemon: daemon.clone(), scopes: part.scopes.iter().cloned().collect() };
     match cx.call(Droplets, request).await? {
-        DropletAnswer::Rows { boot, held } => Ok(Ok(Rows { boot, held })),
+        DropletAnswer::Rows { boot, held, floor } => Ok(Ok(Rows { boot, held, floor })),
         DropletAnswer::Failed { why } => Ok(Err(why)),
         other => Err(unexpected(&other)),
     }

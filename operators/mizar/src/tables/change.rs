@@ -55,12 +55,12 @@ impl Change {
     }
 }
 
-/// What makes the wanted rows of those that are held.
+/// What makes the wanted rows of those that are held. All others are of the generation `floor`.
 ///
 /// Rows that are as they should be are written, too, and former rows are deleted even if they are absent: both raise the
 /// generation, so that a write which was decided on before, and has not arrived yet, is refused. A row that was deleted for
 /// the same reason is left alone: whoever has read that trace has seen the reason.
-pub fn changes(held: &[Held], wanted: &BTreeMap<Key, Row>, former: &Former) -> Vec<Change> {
+pub fn changes(held: &[Held], floor: u64, wanted: &BTreeMap<Key, Row>, former: &Former) -> Vec<Change> {
     let by_key: BTreeMap<&Key, &Held> = held.iter().map(|held| (&held.key, held)).collect();
     let is_deleted = |key: &&Key| {
         by_key.get(key).is_some_and(|held| held.row.is_none() && held.deleted_for == former.deleted_for)
@@ -69,7 +69,7 @@ pub fn changes(held: &[Held], wanted: &BTreeMap<Key, Row>, former: &Former) -> V
     let former_rows = former.rows.iter().filter(|key| !is_deleted(key));
     let deleted: BTreeSet<&Key> =
         surplus.chain(former_rows).filter(|key| !wanted.contains_key(key)).collect();
-    let generation = |key: &Key| by_key.get(key).map_or(0, |held| held.generation);
+    let generation = |key: &Key| by_key.get(key).map_or(floor, |held| held.generation);
     let deletions = deleted.into_iter().map(|key| Change {
         deleted_for: former.deleted_for.clone(),
         ..Change::new(key.clone(), None, generation(key))
@@ -104,7 +104,7 @@ mod tests {
         let wanted = BTreeMap::from([vpc(1, &["a"]), vpc(3, &["c"]), vpc(4, &["d"])]);
         let rows = [4, 5, 6, 9].map(|tunnel| Key::Vpc { tunnel });
         let former = Former { rows: BTreeSet::from(rows), deleted_for: "x".to_owned() };
-        let shown: Vec<String> = changes(&held, &wanted, &former)
+        let shown: Vec<String> = changes(&held, 0, &wanted, &former)
             .iter()
             .map(|change| {
                 let what = if change.row.is_some() { "write" } else { "delete" };

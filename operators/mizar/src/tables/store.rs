@@ -10,10 +10,17 @@ use super::row::{Key, Row};
 use super::scope::Scope;
 use crate::address::Range;
 
+/// Maximum number of traces of deleted rows that are kept one by one.
+const MAX_TRACES: usize = 4096;
+
 /// The rows of one daemon, and the traces of deleted ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableStore {
     rows: BTreeMap<Key, Generation>,
+    /// How many of them are traces.
+    traces: usize,
+    /// The generation of every row that is not among them: the highest of those whose traces were dropped.
+    floor: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,9 +67,23 @@ impl TableStore {
         self.rows.iter().filter_map(|(key, held)| Some((key, held.row.as_ref()?)))
     }
 
-    /// The generation of a row; 0 if it was never written.
+    /// The generation of a row.
     pub fn generation(&self, key: &Key) -> u64 {
-        self.rows.get(key).map_or(0, |held| held.number)
+        self.rows.get(key).map_or(self.floor, |held| held.number)
+    }
+
+    /// The generation of every row of which there is not even a trace.
+    pub fn floor(&self) -> u64 {
+        self.floor
+    }
+
+    /// Drops the traces of deleted rows. From then on, no row that is absent is of a generation that anybody has read before,
+    /// so what the traces have refused is still refused; and so is, once, what is right.
+    pub fn drop_traces(&mut self) {
+        let traces = self.rows.values().filter(|held| held.row.is_none());
+        self.floor = traces.map(|held| held.number).fold(self.floor, u64::max);
+        self.rows.retain(|_, held| held.row.is_some());
+        self.traces = 0;
     }
 
     /// Whether changes can be performed.
@@ -87,7 +108,12 @@ impl TableStore {
         self.check(changes)?;
         for Change { key, row, replaces, deleted_for } in changes {
             let (number, deleted_for) = (replaces + 1, deleted_for.clone());
-            self.rows.insert(key.clone(), Generation { number, row: row.clone(), deleted_for });
+            self.traces += usize::from(row.is_none());
+            let before = self.rows.insert(key.clone(), Generation { number, row: row.clone(), deleted_for });
+            self.traces -= usize::from(before.is_some_and(|before| before.row.is_none()));
+        }
+        if self.traces > MAX_TRACES {
+            self.drop_traces();
         }
         Ok(())
     }
@@ -112,20 +138,32 @@ impl TableStore {
     }
 }
 
-/// As a list: JSON has no maps with such keys.
+/// With rows as a list: JSON has no maps with such keys.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    #[serde(default, skip_serializing_if = "is_zero")]
+    floor: u64,
+    rows: Vec<Held>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 impl Serialize for TableStore {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.held(&[Scope::All]).serialize(serializer)
+        Written { floor: self.floor, rows: self.held(&[Scope::All]) }.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for TableStore {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let held = Vec::<Held>::deserialize(deserializer)?.into_iter();
-        let rows = held.map(|Held { key, row, generation: number, deleted_for }| {
+        let Written { floor, rows } = Written::deserialize(deserializer)?;
+        let traces = rows.iter().filter(|held| held.row.is_none()).count();
+        let rows = rows.into_iter().map(|Held { key, row, generation: number, deleted_for }| {
             (key, Generation { number, row, deleted_for })
         });
-        Ok(TableStore { rows: rows.collect() })
+        Ok(TableStore { rows: rows.collect(), traces, floor })
     }
 }
 
@@ -218,6 +256,33 @@ mod tests {
         assert_eq!(found([10, 1, 2, 3]).as_deref(), Some("Net 1 10.1.0.0/16"));
         assert_eq!(found([10, 2, 2, 3]).as_deref(), Some("Net 1 10.0.0.0/8"));
         assert_eq!(found([11, 2, 2, 3]), None);
+    }
+
+    #[test]
+    fn what_a_trace_refused_is_refused_without_it() {
+        let mut store = TableStore::default();
+        assert_eq!(store.write(&[change(1, Some("a"), 0), change(2, Some("b"), 0)]), Ok(()));
+        assert_eq!(store.write(&[change(2, None, 1)]), Ok(()));
+        store.drop_traces();
+        assert_eq!((store.rows.len(), store.floor()), (1, 2));
+        for known in [0, 1] {
+            assert!(store.write(&[change(2, Some("late"), known)]).is_err());
+            assert!(store.write(&[change(3, Some("never written"), known)]).is_err());
+        }
+        assert_eq!(store.write(&[change(2, Some("c"), 2), change(1, Some("d"), 1)]), Ok(()));
+        assert_eq!(store.generation(&Key::Vpc { tunnel: 2 }), 3);
+    }
+
+    #[test]
+    fn traces_are_dropped_when_there_are_too_many() {
+        let mut store = TableStore::default();
+        for tunnel in 0..u32::try_from(3 * MAX_TRACES).unwrap_or(u32::MAX) {
+            let replaces = store.generation(&Key::Vpc { tunnel });
+            assert_eq!(store.write(&[change(tunnel, Some("a"), replaces)]), Ok(()));
+            assert_eq!(store.write(&[change(tunnel, None, replaces + 1)]), Ok(()));
+            assert!(store.traces <= MAX_TRACES && store.rows.len() == store.traces);
+        }
+        assert_eq!(store.floor(), 4, "they were dropped twice");
     }
 
     #[test]

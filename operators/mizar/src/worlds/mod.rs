@@ -469,6 +469,7 @@ pub fn whole(mistake: Option<Mistake>) -> Check {
             ClientEvent::delete::<Subnet>("net0"),
         ])
         .client([happens(DaemonEvent::Restarts { droplet: "d1".to_owned() })])
+        .client([happens(DaemonEvent::DropsTraces { droplet: "d2".to_owned() })])
         .client([happens(DaemonEvent::Leaves { droplet: "d3".to_owned() })])
         .faults(Faults::none().crashes(2).duplicates().reorders().lost_replies(1).lost_requests(1).stale(1))
         .never_between(
