@@ -30,8 +30,15 @@ pub(crate) fn measure(sizes: &Sizes, results: &mut Results) -> Result<()> {
     watch_bytes(sizes, results)
 }
 
+/// Children, by the bytes of their values. Sharding adds a label and an annotation to each, which weigh most in the smallest.
+const CHILDREN: [(usize, &str); 2] = [(0, "smallest child"), (4_000, "child with 4 kB")];
+
 /// One instance, sharded and not, in turns.
 fn alone(sizes: &Sizes, results: &mut Results) -> Result<()> {
+    CHILDREN.into_iter().try_for_each(|(value_bytes, child)| alone_with(sizes, results, value_bytes, child))
+}
+
+fn alone_with(sizes: &Sizes, results: &mut Results, value_bytes: usize, child: &str) -> Result<()> {
     let (mut rates, mut ratios) = (Vec::new(), Vec::new());
     for round in 0..sizes.rounds {
         let mut pair = [Contestant::Unsharded, Contestant::Sharded];
@@ -39,21 +46,22 @@ fn alone(sizes: &Sizes, results: &mut Results) -> Result<()> {
         pair.rotate_left(round % 2);
         let mut by_sharded = [0.0; 2];
         for contestant in pair {
-            let rate = rate_alone(sizes, contestant)?;
-            eprintln!("  {}: {rate:.0} reconciles/s", contestant.name());
+            let rate = rate_alone(sizes, contestant, value_bytes)?;
+            eprintln!("  {}: {rate:.0} reconciles/s, {child}", contestant.name());
             by_sharded[usize::from(contestant == Contestant::Sharded)] = rate;
         }
         rates.push(by_sharded[1]);
         ratios.push(by_sharded[1] / by_sharded[0]);
     }
-    results.row(Row::new("one instance, nothing to wait for, reconciles/s", 0, median(&rates)));
+    let what = format!("one instance, {child}, nothing to wait for, reconciles/s");
+    results.row(Row::new(&what, 0, median(&rates)));
     results.row(Row::new("  sharded / unsharded", 3, median(&ratios)).bar(Bar::AtLeast(0.97)));
     Ok(())
 }
 
 /// The rate of an instance between the first and the last tenth of parents that were all made while it was stopped: no
 /// client takes time from it.
-fn rate_alone(sizes: &Sizes<'_>, contestant: Contestant) -> Result<f64> {
+fn rate_alone(sizes: &Sizes<'_>, contestant: Contestant, value_bytes: usize) -> Result<f64> {
     let cluster = Cluster::start(sizes.windlass)?;
     let members = Members { contestant, work: BUSY, go: None, kubeconfig: None };
     let mut fleet = Fleet::start(&cluster, members, 1)?;
@@ -61,10 +69,11 @@ fn rate_alone(sizes: &Sizes<'_>, contestant: Contestant) -> Result<f64> {
     fleet.settle("1")?;
     let mut children = cluster.children()?;
     fleet.signal("STOP")?;
-    cluster.create('p', sizes.busy_parents, "first")?;
+    let value = padded("first", value_bytes);
+    cluster.create('p', sizes.busy_parents, &value)?;
     fleet.signal("CONT")?;
     let tenth = sizes.busy_parents as usize / 10;
-    let seen = fleet.explained(children.wait(9 * tenth, "first", |name| name.starts_with('p')))?;
+    let seen = fleet.explained(children.wait(9 * tenth, &value, |name| name.starts_with('p')))?;
     let (from, until) = (seen.get(tenth), seen.last());
     let (from, until) = from.zip(until).context("there must be at least ten parents")?;
     Ok(rate_between(&seen, *from, *until))
@@ -135,10 +144,9 @@ fn rate_of_backlog(sizes: &Sizes<'_>, contestant: Contestant, count: usize) -> R
     Ok(rate_between(&seen, *from, *until))
 }
 
-/// What all instances together read of their children, while these are made and changed once. Sharding adds a label and an
-/// annotation to each, which weigh most in the smallest children.
+/// What all instances together read of their children, while these are made and changed once.
 fn watch_bytes(sizes: &Sizes<'_>, results: &mut Results) -> Result<()> {
-    for (value_bytes, child) in [(0, "smallest child"), (4_000, "child with 4 kB")] {
+    for (value_bytes, child) in CHILDREN {
         let ratio = |contestant, alone| -> Result<(f64, f64)> {
             let one = bytes_per_child(sizes, alone, 1, value_bytes)?;
             let several = bytes_per_child(sizes, contestant, sizes.instances, value_bytes)?;
@@ -170,7 +178,7 @@ fn bytes_per_child(
     fleet.settle("1")?;
     until_watches_stay(&proxy);
     let before = when_quiet(&proxy);
-    let [first, second] = ["first", "second"].map(|value| value.to_owned() + &"x".repeat(value_bytes));
+    let [first, second] = ["first", "second"].map(|value| padded(value, value_bytes));
     cluster.create('p', sizes.parents, &first)?;
     let made = cluster.children()?.wait(sizes.parents as usize, &first, |name| name.starts_with('p'));
     fleet.explained(made)?;
@@ -179,6 +187,10 @@ fn bytes_per_child(
     let changed = cluster.children()?.wait(names.len(), &second, |name| name.starts_with('p'));
     fleet.explained(changed)?;
     Ok((when_quiet(&proxy) - before) as f64 / sizes.parents as f64)
+}
+
+fn padded(value: &str, bytes: usize) -> String {
+    value.to_owned() + &"x".repeat(bytes)
 }
 
 /// Waits until watches have been the same for a while: an instance that has owned more slots than now narrows its watches a few
