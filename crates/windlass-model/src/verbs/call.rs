@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use serde_json::Value;
 
 use crate::authentication::User;
-use crate::authorization::Authorizer;
+use crate::authorization::{Attributes, Authorizer, ResourceAttributes, forbidden};
 use crate::field::FieldError;
 use crate::request::{Request, Verb};
 use crate::status::Status;
@@ -101,6 +101,22 @@ impl<S: Store + ?Sized> Call<'_, S> {
     /// An object in the version that it is stored in.
     pub(super) fn to_storage(&self, object: &Arc<Value>) -> Arc<Value> {
         self.info.keep(object)
+    }
+
+    /// Refuses an update or a patch that creates an object if the caller may only update or patch.
+    pub(super) fn check_may_create(&self, name: &str) -> Result<(), Status> {
+        let resource = &self.info.resource;
+        let wanted = Attributes::from(ResourceAttributes {
+            verb: "create".to_owned(),
+            group: resource.group.clone(),
+            version: resource.version.clone(),
+            resource: resource.plural.clone(),
+            namespace: self.namespace().to_owned(),
+            name: name.to_owned(),
+            ..ResourceAttributes::default()
+        });
+        let decision = self.caller.authorizer.authorize(self.caller.user, &wanted);
+        if decision.allowed { Ok(()) } else { Err(forbidden(self.caller.user, &wanted, &decision.reason)) }
     }
 
     /// The version of the next write of this request, if it is to this key.

@@ -107,6 +107,9 @@ pub(super) fn create<S: Store + ?Sized>(
     if !errors.is_empty() {
         return Err(call.invalid(&name, &errors));
     }
+    if call.request.verb != Verb::Create {
+        call.check_may_create(&name)?;
+    }
     review::created(call, &new)?;
     // Only a POST is checked: the store never sees the version of an object that a PUT or an apply creates.
     let posted = call.request.verb == Verb::Create && !call.request.options.dry_run;
