@@ -240,7 +240,9 @@ pub fn types_after(types: &Types, changes: &[Change]) -> Option<Types> {
     for change in definitions {
         let made_by = |definition: &Option<Arc<Value>>| {
             let established = definition.as_ref().filter(|found| definitions::is_established(found));
-            established.map(|found| crd::types_of(found)).unwrap_or_default()
+            let mut made = established.map(|found| crd::types_of(found)).unwrap_or_default();
+            made.retain(|info| !types.is_built_in_group(&info.resource.group));
+            made
         };
         let (old, new) = (made_by(&change.before), made_by(&change.after));
         if old == new {

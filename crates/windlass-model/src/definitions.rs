@@ -80,7 +80,9 @@ fn step<S: Store + ?Sized>(
 fn clear<S: Store + ?Sized>(store: &S, types: &Types, definition: &Value, now: Timestamp) -> Vec<Request> {
     let group = definition["spec"]["group"].as_str().unwrap_or("");
     let plural = definition["spec"]["names"]["plural"].as_str().unwrap_or("");
-    let served = types.any_version(group, plural).filter(|_| is_established(definition));
+    let served = types.any_version(group, plural);
+    // Objects of a built-in type of this name are none of the definition's.
+    let served = served.filter(|info| info.origin == Origin::Custom && is_established(definition));
     let Some(info) = served else {
         return vec![release(definition, "NeverEstablished", "resource was never established", now)];
     };

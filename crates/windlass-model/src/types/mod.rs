@@ -236,6 +236,12 @@ impl Types {
         versions().find(|info| info.storage_version == info.resource.version).or_else(|| versions().next())
     }
 
+    /// Whether a group is part of Kubernetes. Its paths lead to built-in types alone, as in a kube-apiserver: what a CRD
+    /// defines in it is never served, and touches no built-in object.
+    pub(crate) fn is_built_in_group(&self, group: &str) -> bool {
+        self.iter().any(|info| info.origin == Origin::BuiltIn && info.resource.group == group)
+    }
+
     /// Which feature gates are open.
     pub(crate) fn gates(&self) -> FeatureGates {
         self.gates
