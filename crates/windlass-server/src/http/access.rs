@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hyper::header::AUTHORIZATION;
+use hyper::header::{AUTHORIZATION, HeaderMap};
 use hyper::http::request::Parts;
-use windlass_model::authentication::User;
+use windlass_model::authentication::{User, unauthorized};
 use windlass_model::authorization::{
     Attributes, Authorizer, Policy, attributes, escalation, forbidden, impersonate,
 };
@@ -13,7 +13,6 @@ use windlass_model::{Effect, Request, Response, Status};
 
 use crate::auth::Auth;
 use crate::clock;
-use crate::http::api::header;
 use crate::store::{Feed, Snapshot, Storage};
 
 const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
@@ -64,16 +63,14 @@ impl AccessControl {
         storage: &Storage,
         snapshot: &Snapshot,
     ) -> Result<Caller, Status> {
-        let credentials = header(&parts.headers, &AUTHORIZATION);
-        let user = self.auth.authenticate(credentials, snapshot, clock::now())?;
+        let user = self.auth.authenticate(credentials(&parts.headers)?, snapshot, clock::now())?;
         let policy = self
             .policy
             .as_ref()
             .map(|followed| followed.lock().unwrap_or_else(PoisonError::into_inner).newest(storage));
         let mut caller = Caller { user: Arc::new(user), policy };
-        let headers = parts.headers.iter();
-        let texts = headers.filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
-        if let Some(other) = impersonate(caller.authorizer(), &caller.user, texts)? {
+        let wanted = impersonation(&parts.headers)?;
+        if let Some(other) = impersonate(caller.authorizer(), &caller.user, wanted)? {
             caller.user = Arc::new(other);
         }
         if caller.policy.is_some() {
@@ -93,6 +90,24 @@ impl AccessControl {
         review(reviewer, snapshot.types(), request)
             .or_else(|| self.auth.token_request(snapshot, now, request))
     }
+}
+
+/// The `Authorization` header. One that is not text is no good, and never the same as none.
+fn credentials(headers: &HeaderMap) -> Result<Option<&str>, Status> {
+    let texts = headers.get(AUTHORIZATION).map(|value| value.to_str().map_err(|_| unauthorized()));
+    texts.transpose()
+}
+
+/// The headers that say as whom a request is to be done, in any alphabet. One that cannot be read is refused: without it,
+/// the request would be done with the caller's own rights.
+fn impersonation(headers: &HeaderMap) -> Result<Vec<(&str, &str)>, Status> {
+    let wanted = headers.iter().filter(|(name, _)| name.as_str().starts_with("impersonate-"));
+    wanted
+        .map(|(name, value)| match std::str::from_utf8(value.as_bytes()) {
+            Ok(text) => Ok((name.as_str(), text)),
+            Err(_) => Err(Status::bad_request(format!("the header {name} is not UTF-8 text"))),
+        })
+        .collect()
 }
 
 impl Caller {
@@ -154,5 +169,31 @@ impl FollowedPolicy {
             Arc::make_mut(&mut self.policy).commit(change);
         }
         Arc::clone(&self.policy)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::HeaderValue;
+
+    use super::*;
+
+    fn headers(name: &'static str, value: &[u8]) -> HeaderMap {
+        HeaderMap::from_iter([(name.parse().unwrap(), HeaderValue::from_bytes(value).unwrap())])
+    }
+
+    #[test]
+    fn headers_about_identity_are_read_or_refused() {
+        let user = headers("impersonate-user", "jürgen".as_bytes());
+        assert_eq!(impersonation(&user).unwrap(), [("impersonate-user", "jürgen")]);
+        let refused = impersonation(&headers("impersonate-group", b"j\xfcrgen")).unwrap_err();
+        assert_eq!(
+            (refused.code, &*refused.message),
+            (400, "the header impersonate-group is not UTF-8 text")
+        );
+        assert!(impersonation(&headers("x-other", b"\xfc")).unwrap().is_empty());
+        assert_eq!(credentials(&headers("authorization", b"Bearer \xfc")).unwrap_err().code, 401);
+        assert_eq!(credentials(&headers("authorization", b"Bearer a")).unwrap(), Some("Bearer a"));
+        assert_eq!(credentials(&HeaderMap::new()).unwrap(), None);
     }
 }

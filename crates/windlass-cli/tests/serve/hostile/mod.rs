@@ -3,6 +3,7 @@
 mod bystander;
 mod documents;
 mod http2;
+mod identity;
 mod raw;
 mod slow;
 
