@@ -4,6 +4,9 @@
 
 use serde_json::{Map, Value};
 
+/// Maximum number of bytes of an object as JSON: what etcd takes in one request.
+pub(crate) const MAX_BYTES: usize = 1_572_864;
+
 /// `metadata.name`, or the empty string.
 pub fn name(object: &Value) -> &str {
     meta_str(object, "name")

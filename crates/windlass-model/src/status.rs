@@ -195,6 +195,14 @@ impl Status {
         )
     }
 
+    /// 413: what a schema fills in is more bytes than an object may have.
+    pub(crate) fn defaults_too_large(limit: usize) -> Self {
+        let message = format!(
+            "Request entity too large: the defaults that the schema has for this object are more than the limit of {limit} bytes"
+        );
+        Self::failure(413, Reason::RequestEntityTooLarge, message)
+    }
+
     /// 415: a body of a type that the server does not read.
     pub(crate) fn unsupported_media_type(known: &[&str]) -> Self {
         let message = format!(

@@ -75,6 +75,14 @@ impl Served {
         (status, log.unwrap_or_default())
     }
 
+    /// The most memory that it has had so far, where the system says so.
+    pub(crate) fn most_memory_mib(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let kib: u64 = peak.trim().trim_end_matches(" kB").parse().ok()?;
+        Some(kib / 1024)
+    }
+
     /// A client with the rights of the kubeconfig.
     pub(crate) async fn client(&self) -> kube::Client {
         let kubeconfig = kube::config::Kubeconfig::read_from(self.kubeconfig()).expect("a kubeconfig");

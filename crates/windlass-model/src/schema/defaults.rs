@@ -3,49 +3,89 @@
 use serde_json::{Map, Value};
 
 use super::{Schema, Shape};
+use crate::object::MAX_BYTES;
+
+/// The defaults of an object are more than an object may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TooManyDefaults;
 
 /// Fills in the defaults of a custom resource, also below defaults.
 ///
 /// A null that may not be null is replaced by the default, or dropped if there is none.
-pub(crate) fn apply_defaults(schema: &Schema, value: &mut Value) {
+pub(crate) fn apply_defaults(schema: &Schema, value: &mut Value) -> Result<(), TooManyDefaults> {
     drop_nulls(schema, value);
-    fill_defaults(schema, value);
+    fill_defaults(schema, value)
 }
 
 /// Fills in defaults and leaves nulls that have none.
-pub(crate) fn fill_defaults(schema: &Schema, value: &mut Value) {
+///
+/// It stops when the defaults alone are more bytes than an object may have: a few bytes of a body, such as an empty item
+/// of a list, can ask for all the defaults of a schema.
+pub(crate) fn fill_defaults(schema: &Schema, value: &mut Value) -> Result<(), TooManyDefaults> {
+    Room(MAX_BYTES).fill(schema, value)
+}
+
+/// How many bytes of defaults may still be filled in, as JSON.
+struct Room(usize);
+
+impl Room {
+    fn fill(&mut self, schema: &Schema, value: &mut Value) -> Result<(), TooManyDefaults> {
+        match value {
+            Value::Object(map) => self.fill_object(schema, map),
+            Value::Array(items) => {
+                let Some(below) = schema.items() else { return Ok(()) };
+                items.iter_mut().try_for_each(|item| self.fill_below(below, item))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn fill_object(&mut self, schema: &Schema, map: &mut Map<String, Value>) -> Result<(), TooManyDefaults> {
+        if let Shape::Object { fields, .. } = &schema.shape {
+            for (name, field) in fields {
+                let Some(default) = &field.default else { continue };
+                if map.get(&**name).is_none_or(|value| value.is_null() && !field.nullable) {
+                    self.take(name.len() + "\"\":,".len())?;
+                    map.insert(name.to_string(), self.copy(default)?);
+                }
+            }
+        }
+        for (key, value) in map {
+            if let Some(below) = schema.child(key) {
+                self.fill_below(below, value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces a null that may not be null, and goes on below.
+    fn fill_below(&mut self, below: &Schema, value: &mut Value) -> Result<(), TooManyDefaults> {
+        if let (true, false, Some(default)) = (value.is_null(), below.nullable, &below.default) {
+            *value = self.copy(default)?;
+        }
+        self.fill(below, value)
+    }
+
+    fn copy(&mut self, default: &Value) -> Result<Value, TooManyDefaults> {
+        self.take(least_bytes(default))?;
+        Ok(default.clone())
+    }
+
+    fn take(&mut self, bytes: usize) -> Result<(), TooManyDefaults> {
+        self.0 = self.0.checked_sub(bytes).ok_or(TooManyDefaults)?;
+        Ok(())
+    }
+}
+
+/// Fewer bytes than this a value does not have as text.
+fn least_bytes(value: &Value) -> usize {
     match value {
-        Value::Object(map) => fill_object(schema, map),
-        Value::Array(items) => {
-            let Some(below) = schema.items() else { return };
-            for item in items {
-                fill_null(below, item);
-                fill_defaults(below, item);
-            }
+        Value::Null | Value::Bool(_) | Value::Number(_) => 1,
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => 2 + items.iter().map(|item| 1 + least_bytes(item)).sum::<usize>(),
+        Value::Object(map) => {
+            2 + map.iter().map(|(key, value)| key.len() + 4 + least_bytes(value)).sum::<usize>()
         }
-        _ => {}
-    }
-}
-
-fn fill_object(schema: &Schema, map: &mut Map<String, Value>) {
-    if let Shape::Object { fields, .. } = &schema.shape {
-        for (name, field) in fields {
-            let Some(default) = &field.default else { continue };
-            if map.get(&**name).is_none_or(|value| value.is_null() && !field.nullable) {
-                map.insert(name.to_string(), default.clone());
-            }
-        }
-    }
-    for (key, value) in map {
-        let Some(below) = schema.child(key) else { continue };
-        fill_null(below, value);
-        fill_defaults(below, value);
-    }
-}
-
-fn fill_null(schema: &Schema, value: &mut Value) {
-    if let (true, false, Some(default)) = (value.is_null(), schema.nullable, &schema.default) {
-        *value = default.clone();
     }
 }
 
@@ -114,10 +154,29 @@ mod tests {
         ];
         for (mut value, extra) in cases {
             let shown = value.clone();
-            apply_defaults(&schema, &mut value);
+            assert_eq!(apply_defaults(&schema, &mut value), Ok(()));
             let mut wanted = always.clone();
             wanted.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
             assert_eq!(value, wanted, "{shown}");
         }
+    }
+
+    #[test]
+    fn defaults_that_no_object_can_have_are_not_filled_in() {
+        let fields: Map<String, Value> = (0..1000)
+            .map(|number| (format!("field{number}"), json!({"type": "string", "default": "x".repeat(100)})))
+            .collect();
+        let node = json!({"type": "object", "properties": {
+            "items": {"type": "array", "items": {"type": "object", "properties": fields}},
+            "nulls": {"type": "array", "items": {"type": "string", "default": "x".repeat(100)}},
+        }});
+        let schema = parse(&node, &FieldPath::root()).unwrap();
+        let of = |field: &str, item: Value, count: usize| json!({ field: vec![item; count] });
+        assert_eq!(fill_defaults(&schema, &mut of("items", json!({}), 10)), Ok(()));
+        let mut bomb = of("items", json!({}), 500_000);
+        assert_eq!(fill_defaults(&schema, &mut bomb), Err(TooManyDefaults));
+        assert!(least_bytes(&bomb) < 3 * MAX_BYTES, "it stops where the limit is");
+        let mut nulls = of("nulls", Value::Null, 500_000);
+        assert_eq!(fill_defaults(&schema, &mut nulls), Err(TooManyDefaults));
     }
 }

@@ -22,7 +22,7 @@ mod validate;
 
 pub(crate) use builtin::is_zero;
 pub(crate) use decode::decode;
-pub(crate) use defaults::{apply_defaults, fill_defaults};
+pub(crate) use defaults::{TooManyDefaults, apply_defaults, fill_defaults};
 pub(crate) use field_paths::resolve as resolve_field_path;
 pub(crate) use keywords::decode as decode_open_api;
 pub(crate) use object_meta::decode_metadata;

@@ -33,7 +33,8 @@ impl Reading {
             return Arc::clone(object);
         }
         let mut shown = (**object).clone();
-        schema::fill_defaults(&self.stored, &mut shown);
+        // A definition that has come to fill in more than an object may have is shown as far as that goes.
+        let _ = schema::fill_defaults(&self.stored, &mut shown);
         if !same_version {
             super::convert(&mut shown, group, version);
             schema::prune(&self.shown, &mut shown);

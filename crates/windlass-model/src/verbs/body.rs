@@ -9,7 +9,7 @@ use crate::field::{FieldError, FieldPath, quoted};
 use crate::go_format::plain;
 use crate::object;
 use crate::request::FieldValidation;
-use crate::schema;
+use crate::schema::{self, TooManyDefaults};
 use crate::status::Status;
 use crate::store::Store;
 use crate::types::{self, Origin, TypeInfo, Types};
@@ -58,7 +58,7 @@ pub(super) fn decode<S: Store + ?Sized>(
             return Err(misfit(call, patched.as_ref().unwrap_or(&object), source, &problem));
         }
     };
-    set_defaults(info, &mut object);
+    set_defaults(info, &mut object)?;
     if forgets_owners {
         object::set_meta(&mut object, "managedFields", Vec::<Value>::new());
     }
@@ -70,14 +70,14 @@ pub(super) fn settle<S: Store + ?Sized>(call: &Call<'_, S>, mut object: Value) -
     if call.is_custom() {
         // Nothing decodes what was merged: it keeps its nulls, for validation to refuse.
         schema::prune(&call.info.schema, &mut object);
-        schema::fill_defaults(&call.info.schema, &mut object);
+        schema::fill_defaults(&call.info.schema, &mut object).map_err(too_large)?;
         return Ok(object);
     }
     let problem = fit(call.info, &mut object).err();
     if let Some(problem) = problem {
         return Err(misfit(call, &object, Source::Body, &problem));
     }
-    set_defaults(call.info, &mut object);
+    set_defaults(call.info, &mut object)?;
     Ok(object)
 }
 
@@ -279,9 +279,9 @@ pub(super) fn misfit<S: Store + ?Sized>(
     Status::invalid("", "", "", &[FieldError::invalid(&FieldPath::of("patch"), shown, problem)])
 }
 
-fn set_defaults(info: &TypeInfo, object: &mut Value) {
+fn set_defaults(info: &TypeInfo, object: &mut Value) -> Result<(), Status> {
     match info.origin {
-        Origin::Custom => schema::apply_defaults(&info.schema, object),
+        Origin::Custom => schema::apply_defaults(&info.schema, object).map_err(too_large)?,
         Origin::BuiltIn => {
             types::defaults::set_defaults(info, object);
             if is_definition(info) {
@@ -289,6 +289,11 @@ fn set_defaults(info: &TypeInfo, object: &mut Value) {
             }
         }
     }
+    Ok(())
+}
+
+fn too_large(_: TooManyDefaults) -> Status {
+    Status::defaults_too_large(object::MAX_BYTES)
 }
 
 /// Whether the type is that of CRDs, which have a module of their own.

@@ -22,8 +22,6 @@ use super::body;
 use super::call::{Call, Earlier};
 use super::{admission, identity, mutate, parameter_access, policy, prepare, review, services, warnings};
 
-/// What etcd takes in one request.
-const MAX_OBJECT_BYTES: usize = 1_572_864;
 const STALE: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
 
@@ -331,7 +329,7 @@ fn commit<S: Store + ?Sized>(
 
 /// Whether an object is small enough to be stored.
 fn fits(object: &Value) -> bool {
-    most_bytes(object) <= MAX_OBJECT_BYTES || fits_as_text(object)
+    most_bytes(object) <= object::MAX_BYTES || fits_as_text(object)
 }
 
 /// More bytes than this an object does not have as text. Most are far below the limit, and need not be written
@@ -363,5 +361,5 @@ fn fits_as_text(object: &Value) -> bool {
             Ok(())
         }
     }
-    serde_json::to_writer(Room(MAX_OBJECT_BYTES), object).is_ok()
+    serde_json::to_writer(Room(object::MAX_BYTES), object).is_ok()
 }

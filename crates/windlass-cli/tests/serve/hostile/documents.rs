@@ -75,6 +75,48 @@ async fn bombs() {
     }
 }
 
+/// A few bytes of a body that ask for all the defaults of a schema, again and again.
+#[tokio::test]
+async fn schemas_with_many_defaults() {
+    let served = plain(&[]);
+    let mut others = Bystander::of(&served).await;
+    let mut client = Raw::connect(&served).await;
+    let fields: Vec<String> = (0..1000)
+        .map(|number| format!(r#""field{number}":{{"type":"string","default":"{}"}}"#, "x".repeat(20)))
+        .collect();
+    let items = format!(r#"{{"type":"object","properties":{{{}}}}}"#, fields.join(","));
+    let schema =
+        format!(r#"{{"type":"object","properties":{{"items":{{"type":"array","items":{items}}}}}}}"#);
+    let definition = format!(
+        r#"{{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{{"name":"bombs.example.com"}},"spec":{{"group":"example.com","scope":"Cluster","names":{{"plural":"bombs","kind":"Bomb"}},"versions":[{{"name":"v1","served":true,"storage":true,"schema":{{"openAPIV3Schema":{schema}}}}}]}}}}"#
+    );
+    const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let extra = format!("Content-Type: application/json\r\nContent-Length: {}\r\n", definition.len());
+    client.send(client.head("POST", DEFINITIONS, &extra)).await;
+    client.send(&definition).await;
+    assert_eq!(client.answer().await.0, 201);
+    let items = vec!["{}"; 900_000].join(",");
+    let bomb = format!(
+        r#"{{"apiVersion":"example.com/v1","kind":"Bomb","metadata":{{"name":"a"}},"items":[{items}]}}"#
+    );
+    for (method, path, content_type) in [
+        ("POST", "/apis/example.com/v1/bombs", "application/json"),
+        ("PATCH", "/apis/example.com/v1/bombs/a?fieldManager=me", "application/apply-patch+yaml"),
+    ] {
+        let extra = format!("Content-Type: {content_type}\r\nContent-Length: {}\r\n", bomb.len());
+        client.send(client.head(method, path, &extra)).await;
+        client.send(&bomb).await;
+        let (code, answer) = client.answer().await;
+        assert_eq!(code, 413, "{method}: {answer}");
+        assert!(
+            answer.contains("the defaults that the schema has for this object are more than"),
+            "{answer}"
+        );
+        others.are_served().await;
+    }
+    assert!(served.most_memory_mib().is_none_or(|most| most < 1000), "{:?} MiB", served.most_memory_mib());
+}
+
 /// A patch that grows what it is applied to.
 #[tokio::test]
 async fn patches_that_grow() {

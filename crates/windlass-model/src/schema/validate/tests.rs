@@ -581,7 +581,7 @@ fn deep_nesting_fits_the_stack() {
     }
     let schema = parse(&node, &FieldPath::root()).unwrap();
     crate::schema::prune(&schema, &mut value);
-    crate::schema::apply_defaults(&schema, &mut value);
+    crate::schema::apply_defaults(&schema, &mut value).unwrap();
     assert_eq!(found(&schema, &value, Some(&value)), Vec::<String>::new());
     let mut logic = json!({"minLength": 2});
     for _ in 0..60 {
