@@ -80,8 +80,12 @@ enum Part {
     Balance,
     /// What a tracked object takes, and how long a membership change of a million takes
     Memory,
-    /// Reconciles per second of one instance and of several, and what they read
+    /// Reconciles per second of one instance, sharded and not
+    Overhead,
+    /// Reconciles per second of one instance and of several
     Throughput,
+    /// What all instances read of their outputs
+    Bytes,
     /// How long the objects of a killed instance wait
     Failover,
 }
@@ -158,7 +162,9 @@ fn measure(part: Part, sizes: &Sizes<'_>, results: &mut Results) -> Result<()> {
     match part {
         Part::Balance => pure::balance(results),
         Part::Memory => pure::memory(results),
-        Part::Throughput => throughput::measure(sizes, results)?,
+        Part::Overhead => throughput::overhead(sizes, results)?,
+        Part::Throughput => throughput::together(sizes, results)?,
+        Part::Bytes => throughput::watch_bytes(sizes, results)?,
         Part::Failover => failover::measure(sizes, results)?,
     }
     Ok(())

@@ -23,22 +23,17 @@ const QUIET: Duration = Duration::from_millis(500);
 /// When no watch is opened for so long, none was waiting to be.
 const WATCHES_STAY: Duration = Duration::from_secs(6);
 
-/// All about throughput.
-pub(crate) fn measure(sizes: &Sizes, results: &mut Results) -> Result<()> {
-    alone(sizes, results)?;
-    together(sizes, results)?;
-    watch_bytes(sizes, results)
-}
-
 /// Children, by the bytes of their values. Sharding adds a label and an annotation to each, which weigh most in the smallest.
 const CHILDREN: [(usize, &str); 2] = [(0, "smallest child"), (4_000, "child with 4 kB")];
 
 /// One instance, sharded and not, in turns.
-fn alone(sizes: &Sizes, results: &mut Results) -> Result<()> {
-    CHILDREN.into_iter().try_for_each(|(value_bytes, child)| alone_with(sizes, results, value_bytes, child))
+pub(crate) fn overhead(sizes: &Sizes, results: &mut Results) -> Result<()> {
+    CHILDREN
+        .into_iter()
+        .try_for_each(|(value_bytes, child)| overhead_with(sizes, results, value_bytes, child))
 }
 
-fn alone_with(sizes: &Sizes, results: &mut Results, value_bytes: usize, child: &str) -> Result<()> {
+fn overhead_with(sizes: &Sizes, results: &mut Results, value_bytes: usize, child: &str) -> Result<()> {
     let (mut rates, mut ratios) = (Vec::new(), Vec::new());
     for round in 0..sizes.rounds {
         let mut pair = [Contestant::Unsharded, Contestant::Sharded];
@@ -80,7 +75,7 @@ fn rate_alone(sizes: &Sizes<'_>, contestant: Contestant, value_bytes: usize) -> 
 }
 
 /// One instance, two, and all, of each contestant, when each reconcile waits for something outside.
-fn together(sizes: &Sizes, results: &mut Results) -> Result<()> {
+pub(crate) fn together(sizes: &Sizes, results: &mut Results) -> Result<()> {
     let contestants = sizes.peers(&[Contestant::Sharded, Contestant::Modulo, Contestant::ControllerRuntime]);
     let mut counts = vec![1, 2, sizes.instances];
     counts.dedup();
@@ -145,7 +140,7 @@ fn rate_of_backlog(sizes: &Sizes<'_>, contestant: Contestant, count: usize) -> R
 }
 
 /// What all instances together read of their children, while these are made and changed once.
-fn watch_bytes(sizes: &Sizes<'_>, results: &mut Results) -> Result<()> {
+pub(crate) fn watch_bytes(sizes: &Sizes<'_>, results: &mut Results) -> Result<()> {
     for (value_bytes, child) in CHILDREN {
         let ratio = |contestant, alone| -> Result<(f64, f64)> {
             let one = bytes_per_child(sizes, alone, 1, value_bytes)?;
