@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::field::quoted;
 use crate::object;
 use crate::request::Request;
-use crate::selector::{FieldSelector, LabelSelector, ShardKey, ShardSelector, shard_hash};
+use crate::selector::{Excerpt, FieldSelector, LabelSelector, ShardKey, ShardSelector, shard_hash};
 use crate::status::Status;
 use crate::store::Key;
 use crate::types::reading::Reading;
@@ -84,6 +84,11 @@ impl Filter {
             && self.shards.as_ref().is_none_or(|shards| shards.matches(object))
             && self.labels.matches(&object["metadata"]["labels"])
             && self.fields.matches(object)
+    }
+
+    /// What of an object's text must be read to know whether it [matches](Filter::matches).
+    pub fn excerpt(&self) -> Excerpt {
+        Excerpt::of(&self.fields)
     }
 
     /// Whether all objects of the type, or of one namespace of it, are selected.

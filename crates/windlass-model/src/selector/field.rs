@@ -56,6 +56,11 @@ impl FieldSelector {
         self.terms.iter().all(|term| (field_value(object, &term.field) == term.value) == term.equals)
     }
 
+    /// Where the values of its fields are stored.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
+        self.terms.iter().map(|term| path_of(&term.field))
+    }
+
     /// Selects by other fields, as the function says.
     pub(crate) fn rename(&mut self, name: impl Fn(&str) -> String) {
         for term in &mut self.terms {
@@ -97,15 +102,19 @@ impl fmt::Display for FieldSelector {
     }
 }
 
-/// The value of a field as text. Fields that are absent have the zero value of their type.
-fn field_value(object: &Value, field: &str) -> String {
-    let path = match field {
+/// Where the value of a field is stored.
+fn path_of(field: &str) -> &str {
+    match field {
         // These are named otherwise than they are stored.
         "status.successful" => "status.succeeded",
         "source" => "source.component",
         other => other,
-    };
-    let value = path.split('.').fold(object, |value, step| &value[step]);
+    }
+}
+
+/// The value of a field as text. Fields that are absent have the zero value of their type.
+fn field_value(object: &Value, field: &str) -> String {
+    let value = path_of(field).split('.').fold(object, |value, step| &value[step]);
     match value {
         Value::String(text) => text.clone(),
         Value::Number(number) => number.to_string(),

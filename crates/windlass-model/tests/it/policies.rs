@@ -660,7 +660,10 @@ fn who_gives_parameters_must_be_able_to_read_them() {
     };
     let role = json!({
         "metadata": { "name": "reader" },
-        "rules": [{ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"] }],
+        "rules": [
+            { "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"] },
+            { "apiGroups": ["admissionregistration.k8s.io"], "resources": ["*"], "verbs": ["create"] },
+        ],
     });
     let bound = json!({
         "metadata": { "name": "reader" },

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use windlass::model::Origin;
-use windlass::model::selector::{FieldSelector, LabelSelector};
+use windlass::model::selector::{Excerpt, FieldSelector, LabelSelector};
 use windlass::model::{Body, List, Options, Request, Response, Status, Verb};
 use windlass::{OWNER_LABEL, ObjectRef};
 
@@ -65,8 +65,14 @@ fn list(informers: &Informers, grant: Option<&Grant>, request: &Request, memo: &
     let version = covering.iter().map(|informer| informer.cache.reached()).min()?;
     let found: Vec<Found> =
         covering.iter().flat_map(|informer| informer.cache.list(namespace, &labels)).collect();
-    let selected =
-        |object: &Arc<Value>| labels.matches(&object["metadata"]["labels"]) && fields.matches(object);
+    let matches = |object: &Value| labels.matches(&object["metadata"]["labels"]) && fields.matches(object);
+    let excerpt = (!fields.is_everything() || !labels.is_everything()).then(|| Excerpt::of(&fields));
+    // Most of what is known is not selected, and is not read whole for that.
+    let selected = |found: &&Found| match (&excerpt, memo.known(&found.text)) {
+        (None, _) => true,
+        (Some(_), Some(known)) => matches(&known),
+        (Some(excerpt), None) => excerpt.read(found.text.as_bytes()).is_ok_and(|object| matches(&object)),
+    };
     let list = List {
         api_version: informer.kind.api_version(),
         kind: format!("{}List", informer.kind.kind),
@@ -74,7 +80,7 @@ fn list(informers: &Informers, grant: Option<&Grant>, request: &Request, memo: &
         resource_version: version.to_string(),
         continue_token: None,
         remaining_items: None,
-        items: found.iter().map(|found| memo.read(&found.text)).filter(selected).collect(),
+        items: found.iter().filter(selected).map(|found| memo.read(&found.text)).collect(),
     };
     Some(Response { code: 200, body: Body::List(list), warnings: Vec::new() })
 }

@@ -1,10 +1,13 @@
 //! Objects as their encoded text: lists and watches pass most of them on without reading them.
 
+use std::sync::OnceLock;
+
 use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::Value;
 use windlass_model::Filter;
 use windlass_model::list::ListSource;
 use windlass_model::response::{List, items_omit_type, without_type};
+use windlass_model::selector::Excerpt;
 use windlass_model::{Key, TypeInfo, object};
 
 use crate::store::{Snapshot, StoredObject};
@@ -18,6 +21,8 @@ pub(crate) struct Texts<'a> {
     form: ServedForm,
     /// Whether items leave out what the list says for all of them.
     without_type: bool,
+    /// What the filter of the list looks at: one list has one filter.
+    excerpt: OnceLock<Excerpt>,
 }
 
 /// How text begins that is already in the version that is asked for.
@@ -81,7 +86,13 @@ impl<'a> Texts<'a> {
     pub(crate) fn with_type(snapshot: &'a Snapshot, info: &TypeInfo) -> Self {
         let resource = &info.resource;
         let form = ServedForm::of(&object::api_version(&resource.group, &resource.version), &info.kind);
-        Texts { snapshot, form, without_type: false }
+        Texts { snapshot, form, without_type: false, excerpt: OnceLock::new() }
+    }
+
+    /// Whether an object is selected. Most are not, and are not read whole for that.
+    fn matches(&self, filter: &Filter, key: &Key, object: &StoredObject) -> bool {
+        let excerpt = self.excerpt.get_or_init(|| filter.excerpt()).read(object.text());
+        excerpt.is_ok_and(|excerpt| filter.matches(key, &excerpt))
     }
 }
 
@@ -133,7 +144,7 @@ impl ListSource for Texts<'_> {
         if !filter.selects_shard_of(key, object.uid_hash()) {
             return None;
         }
-        if filter.selects_by_content() && !filter.matches(key, &object.parse()) {
+        if filter.selects_by_content() && !self.matches(filter, key, &object) {
             return None;
         }
         Some(if self.without_type {
