@@ -7,9 +7,12 @@ use clap::Args;
 use web_app::{Dns, HttpDns};
 use windlass_app::ManagerArguments;
 use windlass_klight::network::{LightpeerClient, LightpeerSettings, Lightpeers};
+use windlass_klight::wire::ClientTls;
 use windlass_mizar::droplets::{DropletClient, Droplets};
 use windlass_mizar::workflows::WorkflowMetrics;
 use windlass_runtime::Manager;
+
+use crate::lightpeer::{key_pair, read};
 
 /// How the bundled controllers reach what is outside the cluster.
 #[derive(Args, Debug)]
@@ -20,6 +23,12 @@ pub(crate) struct BundledArguments {
     /// Call lightpeers with TLS, and trust these certificate authorities (PEM).
     #[arg(long, value_name = "FILE")]
     lightpeer_authority: Option<PathBuf>,
+    /// Show lightpeers this certificate chain (PEM); they refuse a controller without one, unless they allow it.
+    #[arg(long, value_name = "FILE", requires_all = ["lightpeer_key", "lightpeer_authority"])]
+    lightpeer_certificate: Option<PathBuf>,
+    /// Private key of the certificate for lightpeers (PEM).
+    #[arg(long, value_name = "FILE", requires = "lightpeer_certificate")]
+    lightpeer_key: Option<PathBuf>,
 }
 
 impl ManagerArguments for BundledArguments {
@@ -38,10 +47,12 @@ impl ManagerArguments for BundledArguments {
 impl BundledArguments {
     /// How lightpeers are called.
     fn lightpeers(&self) -> anyhow::Result<LightpeerSettings> {
-        let read =
-            |path: &PathBuf| std::fs::read(path).with_context(|| format!("cannot read {}", path.display()));
-        let authority = self.lightpeer_authority.as_ref().map(read).transpose()?;
-        let settings = LightpeerSettings { authority, ..LightpeerSettings::default() };
+        let own = key_pair(self.lightpeer_certificate.as_deref(), self.lightpeer_key.as_deref())?;
+        let tls = match &self.lightpeer_authority {
+            Some(authority) => Some(ClientTls { authority: read(authority)?, own }),
+            None => None,
+        };
+        let settings = LightpeerSettings { tls, ..LightpeerSettings::default() };
         settings.check().context("--lightpeer-authority must be a file with certificates (PEM)")?;
         Ok(settings)
     }

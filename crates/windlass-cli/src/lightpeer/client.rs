@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
-use windlass_klight::wire::{Client, ClientSettings, Health, JoinAbout};
+use windlass_klight::wire::{Client, ClientSettings, ClientTls, Health, JoinAbout};
 
 use crate::duration;
 
@@ -68,12 +68,22 @@ pub(super) struct Calls {
     /// Use TLS, and trust this authority (PEM).
     #[arg(long, value_name = "FILE")]
     tls_ca: Option<PathBuf>,
+    /// Show this certificate chain (PEM). Peers with TLS refuse clients without one, unless they allow them.
+    #[arg(long, value_name = "FILE", requires_all = ["tls_key", "tls_ca"])]
+    tls_cert: Option<PathBuf>,
+    /// Private key of the certificate (PEM).
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
 }
 
 impl Calls {
     fn client(&self, address: &str) -> anyhow::Result<Client> {
-        let authority = self.tls_ca.as_deref().map(super::read).transpose()?;
-        let settings = ClientSettings { deadline: self.deadline, authority, ..ClientSettings::default() };
+        let own = super::key_pair(self.tls_cert.as_deref(), self.tls_key.as_deref())?;
+        let tls = match self.tls_ca.as_deref() {
+            Some(authority) => Some(ClientTls { authority: super::read(authority)?, own }),
+            None => None,
+        };
+        let settings = ClientSettings { deadline: self.deadline, tls, ..ClientSettings::default() };
         Ok(Client::new(address, &settings)?)
     }
 }

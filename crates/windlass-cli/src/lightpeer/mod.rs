@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use windlass_klight::peer::{Event, Peer, PeerSettings};
-use windlass_klight::wire::{Tls, check_address};
+use windlass_klight::wire::{KeyPair, Tls, check_address};
 
 use windlass_app::address;
 
@@ -35,7 +35,8 @@ use client::ClientCommand;
   windlass lightpeer persist 127.0.0.1:9081 hello
   windlass lightpeer query 127.0.0.1:9082
 In a pod:
-  windlass lightpeer --listen 0.0.0.0:9081 --advertise $(POD_IP):9081 --name $(POD_NAME)"
+  windlass lightpeer --listen 0.0.0.0:9081 --advertise $(POD_IP):9081 --name $(POD_NAME) \
+    --tls-cert tls.crt --tls-key tls.key --tls-ca ca.crt"
 )]
 pub(crate) struct LightpeerArguments {
     #[command(subcommand)]
@@ -68,15 +69,21 @@ pub(crate) struct LightpeerArguments {
     /// Timeout of a call to another peer.
     #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration::parse)]
     deadline: Duration,
-    /// Use this certificate chain (PEM); then all peers must use TLS.
+    /// Use this certificate chain (PEM), for those who call and those who are called; then all peers must use TLS, and
+    /// whoever calls must show a certificate of the same authority.
     #[arg(long, value_name = "FILE", requires_all = ["tls_key", "tls_ca"])]
     tls_cert: Option<PathBuf>,
     /// Private key of the certificate (PEM).
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// Certificate authority of the peers (PEM).
+    /// Certificate authority of the peers and their clients (PEM).
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_ca: Option<PathBuf>,
+    /// Serve anyone who can reach the address: with TLS, clients need no certificate; without TLS, other addresses than
+    /// loopback may be listened on. Whoever can connect can then read and add blocks, make this peer call any address, and
+    /// move it to another network. Lightpeers of other makers, which show no certificate, need this.
+    #[arg(long)]
+    allow_unauthenticated: bool,
     /// Format of standard output: one line when the peer is ready, or a JSON document per line for each event.
     #[arg(long, value_enum, default_value_t = Output::Text)]
     output: Output,
@@ -184,10 +191,9 @@ fn announce(peer: &Peer, output: Output) -> anyhow::Result<()> {
 }
 
 fn settings(arguments: &LightpeerArguments) -> anyhow::Result<PeerSettings> {
-    let tls = match (&arguments.tls_cert, &arguments.tls_key, &arguments.tls_ca) {
-        (Some(certificate), Some(key), Some(authority)) => {
-            Some(Tls { certificate: read(certificate)?, key: read(key)?, authority: read(authority)? })
-        }
+    let own = key_pair(arguments.tls_cert.as_deref(), arguments.tls_key.as_deref())?;
+    let tls = match (own, &arguments.tls_ca) {
+        (Some(own), Some(authority)) => Some(Tls { own, authority: read(authority)? }),
         _ => None,
     };
     Ok(PeerSettings {
@@ -200,10 +206,21 @@ fn settings(arguments: &LightpeerArguments) -> anyhow::Result<PeerSettings> {
         failures_until_dropped: arguments.drop_after,
         call_deadline: arguments.deadline,
         tls,
+        allow_unauthenticated: arguments.allow_unauthenticated,
         ..PeerSettings::default()
     })
 }
 
-fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
+/// A certificate with its key, if both are given.
+pub(crate) fn key_pair(certificate: Option<&Path>, key: Option<&Path>) -> anyhow::Result<Option<KeyPair>> {
+    match (certificate, key) {
+        (Some(certificate), Some(key)) => {
+            Ok(Some(KeyPair { certificate: read(certificate)?, key: read(key)? }))
+        }
+        _ => Ok(None),
+    }
+}
+
+pub(crate) fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
     std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))
 }

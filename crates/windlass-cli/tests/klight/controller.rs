@@ -16,10 +16,16 @@ impl Controller {
         Controller::start_for(&[namespace])
     }
 
-    /// Starts it for one namespace, whose lightpeers have certificates of this authority.
-    pub(crate) fn start_trusting(namespace: &Namespace, authority: &Path) -> Self {
+    /// Starts it for one namespace, whose lightpeers have certificates of this authority, with one of its own.
+    pub(crate) fn start_with_certificate(
+        namespace: &Namespace,
+        authority: &Path,
+        certificate: &Path,
+        key: &Path,
+    ) -> Self {
         let mut command = command(&[namespace]);
         command.arg("--lightpeer-authority").arg(authority);
+        command.arg("--lightpeer-certificate").arg(certificate).arg("--lightpeer-key").arg(key);
         Controller { child: command.spawn().expect("the program starts") }
     }
 

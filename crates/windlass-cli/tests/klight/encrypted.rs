@@ -4,7 +4,7 @@ use std::process::Command;
 
 use conformance::certificates::CertificateAuthority;
 use windlass_klight::peer::{Peer, PeerSettings};
-use windlass_klight::wire::Tls;
+use windlass_klight::wire::{KeyPair, Tls};
 
 use crate::controller::Controller;
 use crate::namespace::{Namespace, eventually, port_of};
@@ -12,11 +12,8 @@ use crate::namespace::{Namespace, eventually, port_of};
 /// A pod whose lightpeer shows a certificate of this authority.
 async fn pod_with_peer(authority: &CertificateAuthority, namespace: &Namespace, name: &str) -> Peer {
     let issued = authority.issue().expect("a certificate");
-    let tls = Tls {
-        certificate: issued.certificate.into_bytes(),
-        key: issued.key.into_bytes(),
-        authority: authority.pem().into_bytes(),
-    };
+    let own = KeyPair { certificate: issued.certificate.into_bytes(), key: issued.key.into_bytes() };
+    let tls = Tls { own, authority: authority.pem().into_bytes() };
     let settings = PeerSettings { tls: Some(tls), ..PeerSettings::default() };
     let peer = Peer::start(settings).await.expect("a free port");
     namespace.pod(name, "secret", port_of(peer.address())).await;
@@ -29,7 +26,11 @@ pub(crate) async fn only_peers_of_the_trusted_authority_join(namespace: &Namespa
     let (authority, other) = (new_authority(), new_authority());
     let trusted = folder.path().join("ca.pem");
     std::fs::write(&trusted, authority.pem()).expect("a file");
-    let _controller = Controller::start_trusting(namespace, &trusted);
+    let issued = authority.issue().expect("a certificate");
+    let (certificate, key) = (folder.path().join("tls.crt"), folder.path().join("tls.key"));
+    std::fs::write(&certificate, issued.certificate).expect("a file");
+    std::fs::write(&key, issued.key).expect("a file");
+    let _controller = Controller::start_with_certificate(namespace, &trusted, &certificate, &key);
     let first = pod_with_peer(&authority, namespace, "a").await;
     let second = pod_with_peer(&authority, namespace, "b").await;
     let _stranger = pod_with_peer(&other, namespace, "stranger").await;

@@ -95,7 +95,8 @@ fn errors_say_what_is_wrong() {
     check(&["query", "nonsense"], "HOST:PORT");
     check(&["join", peer.address(), peer.address()], "cannot join itself");
     check(&["join", peer.address(), "127.0.0.1:1"], "the contact does not let it in");
-    check(&["--listen", "0.0.0.0:0"], "advertise");
+    check(&["--listen", "0.0.0.0:0"], "would obey whoever can reach it");
+    check(&["--listen", "0.0.0.0:0", "--allow-unauthenticated"], "advertise");
     check(&["--listen", peer.address()], "cannot listen on");
     check(&["--tls-cert", "missing"], "--tls-key");
     check(&["--peers-check", "often"], "500ms");

@@ -8,7 +8,7 @@ use windlass_runtime::ServiceClient;
 
 use super::recent::Recent;
 use super::service::{Lightpeers, Meant, PeerAnswer, PeerRequest};
-use crate::wire::{CallError, Client, ClientSettings, Health, JoinAbout};
+use crate::wire::{CallError, Client, ClientSettings, ClientTls, Health, JoinAbout};
 
 /// How lightpeers are called.
 #[derive(Clone, Debug)]
@@ -20,8 +20,8 @@ pub struct LightpeerSettings {
     /// How long a healthy answer is cached. Default: 5 seconds. Must be less than the interval of the controller's checks,
     /// or some of them would send no request.
     pub remembered: Duration,
-    /// Use TLS, and trust what these authorities (PEM) have signed.
-    pub authority: Option<Vec<u8>>,
+    /// Use TLS.
+    pub tls: Option<ClientTls>,
     /// Maximum number of open connections. Default: 512. Each is an open file, and a process is often limited to 1,024.
     pub max_connections: usize,
 }
@@ -32,7 +32,7 @@ impl Default for LightpeerSettings {
             health_deadline: Duration::from_secs(2),
             join_deadline: Duration::from_secs(10),
             remembered: Duration::from_secs(5),
-            authority: None,
+            tls: None,
             max_connections: 512,
         }
     }
@@ -40,17 +40,13 @@ impl Default for LightpeerSettings {
 
 impl LightpeerSettings {
     fn of_client(&self) -> ClientSettings {
-        ClientSettings {
-            deadline: self.health_deadline,
-            authority: self.authority.clone(),
-            ..ClientSettings::default()
-        }
+        ClientSettings { deadline: self.health_deadline, tls: self.tls.clone(), ..ClientSettings::default() }
     }
 
     /// Says whether peers can be called so at all.
     ///
     /// # Errors
-    /// When the authorities are no certificates.
+    /// When the authorities are no certificates, or the client's own cannot be used.
     pub fn check(&self) -> Result<(), CallError> {
         self.of_client().check()
     }

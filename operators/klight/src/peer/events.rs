@@ -85,8 +85,6 @@ pub struct Counters {
     pub joins_failed: u64,
     /// It left a network for another.
     pub networks_left: u64,
-    /// Blocks of clients that it had alone, and not on a disk, when it left.
-    pub blocks_lost: u64,
     /// Blocks of clients were acknowledged.
     pub persists_done: u64,
     /// Blocks of clients were not acknowledged.
@@ -106,7 +104,6 @@ pub(super) struct Tally {
     pub(super) joins_repeated: AtomicU64,
     pub(super) joins_failed: AtomicU64,
     pub(super) networks_left: AtomicU64,
-    pub(super) blocks_lost: AtomicU64,
     pub(super) persists_done: AtomicU64,
     pub(super) persists_failed: AtomicU64,
     pub(super) peers_dropped: AtomicU64,
@@ -127,7 +124,6 @@ impl Tally {
             joins_repeated: read(&self.joins_repeated),
             joins_failed: read(&self.joins_failed),
             networks_left: read(&self.networks_left),
-            blocks_lost: read(&self.blocks_lost),
             persists_done: read(&self.persists_done),
             persists_failed: read(&self.persists_failed),
             peers_dropped: read(&self.peers_dropped),
@@ -171,7 +167,7 @@ impl Witness {
             Event::Left { network, to, blocks, alone, kept } => {
                 count(&self.tally.networks_left);
                 tracing::info!("left the network {network} for {to}");
-                self.warn_of_blocks(*blocks, *alone, kept.as_deref());
+                warn_of_blocks(*blocks, *alone, kept.as_deref());
             }
             Event::MemberLearned { address, name } => tracing::info!("{name} at {address} is a member"),
             Event::PeerDropped { address, reason } => {
@@ -189,21 +185,15 @@ impl Witness {
         // It is fine if there are no listeners.
         let _ = self.listeners.send(event);
     }
+}
 
-    /// Warns about blocks that no other peer may have.
-    fn warn_of_blocks(&self, blocks: usize, alone: bool, kept: Option<&str>) {
-        match kept {
-            Some(file) if alone => tracing::warn!(
-                "no other member of that network is known, so its {blocks} blocks may be in {file} alone"
-            ),
-            Some(file) => tracing::info!("the {blocks} blocks of that network are in {file} too"),
-            None if alone && blocks > 0 => {
-                self.tally.blocks_lost.fetch_add(blocks as u64, Ordering::Relaxed);
-                tracing::warn!(
-                    "{blocks} blocks are lost: no other member was known, and they were in memory only"
-                );
-            }
-            None => {}
-        }
+/// Warns about blocks that no other peer may have.
+fn warn_of_blocks(blocks: usize, alone: bool, kept: Option<&str>) {
+    match kept {
+        Some(file) if alone => tracing::warn!(
+            "no other member of that network is known, so its {blocks} blocks may be in {file} alone"
+        ),
+        Some(file) => tracing::info!("the {blocks} blocks of that network are in {file} too"),
+        None => {}
     }
 }

@@ -35,6 +35,17 @@ pub enum JoinError {
         /// The network that it is in.
         network: String,
     },
+    /// Leaving its network would discard blocks that were acknowledged. This peer is where it was.
+    #[error(
+        "this peer stays in the network {network}: no other live member is known there, and its {blocks} blocks are in \
+         memory only; end it to give them up, or start peers with a data folder"
+    )]
+    BlocksWouldBeLost {
+        /// The network that it is in.
+        network: String,
+        /// How many blocks of clients it has.
+        blocks: usize,
+    },
     /// The contact is out of reach, does not answer, or refuses.
     #[error("the contact does not let it in: {0}")]
     Contact(CallError),

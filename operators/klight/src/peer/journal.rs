@@ -17,6 +17,7 @@ use ring::digest::{SHA256, digest};
 use tokio::sync::oneshot;
 
 use super::block::Block;
+use super::private;
 use crate::wire::messages::Lightblock;
 
 const FIRST_LINE: &[u8] = b"windlass lightpeer chain 1\n";
@@ -116,14 +117,10 @@ impl Journal {
             let path = path.clone();
             move |source| JournalError::Io { what, path, source }
         };
-        std::fs::create_dir_all(folder).map_err(failed("make the folder of"))?;
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(failed("open"))?;
+        private::make_folder(folder).map_err(failed("make the folder of"))?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let mut file = private::open(&mut options, &path).map_err(failed("open"))?;
         file.try_lock().map_err(|_| JournalError::InUse { path: path.clone() })?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed("read"))?;

@@ -1,10 +1,12 @@
 //! Which network a peer is in, and as who: a small file beside the chain, replaced as a whole.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+
+use super::private;
 
 /// The network that a peer is assigned to, and its incarnation in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,7 +40,7 @@ impl Membership {
     /// Keeps it: after a crash there is the old one or the new one.
     pub(super) fn write(&self, folder: &Path) -> io::Result<()> {
         let new = folder.join("membership.new");
-        let mut written = File::create(&new)?;
+        let mut written = private::open(OpenOptions::new().write(true).create(true).truncate(true), &new)?;
         written.write_all(&serde_json::to_vec(self)?)?;
         written.sync_all()?;
         std::fs::rename(new, file(folder))?;

@@ -18,11 +18,13 @@
 
 mod block;
 pub mod chain;
+mod connections;
 mod events;
 mod join;
 mod journal;
 mod membership;
 mod node;
+mod private;
 mod roster;
 mod rounds;
 mod seat;
@@ -30,6 +32,8 @@ mod service;
 mod settings;
 mod spread;
 
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,7 +43,6 @@ use tokio::net::TcpListener;
 use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 use tonic::transport::Server;
-use tonic::transport::server::TcpIncoming;
 
 pub use block::{Block, BlockKind, BlockTime, MemberRecord};
 pub use events::{Counters, Event};
@@ -62,6 +65,8 @@ use crate::wire::{JoinAbout, check_address, check_network};
 
 /// Time that open calls have to finish when a peer shuts down.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
+/// Maximum number of open connections. Each is an open file, and a process is often limited to 1,024.
+const MAX_CONNECTIONS: usize = 512;
 /// Calls of one connection at the same time.
 const MAX_CALLS_PER_CONNECTION: usize = 128;
 /// A connection whose other end has vanished is noticed.
@@ -78,6 +83,15 @@ pub enum StartError {
         /// What the system says.
         #[source]
         source: std::io::Error,
+    },
+    /// Anyone who can reach it could do anything with it.
+    #[error(
+        "a peer without TLS on {address} would obey whoever can reach it: give it a certificate, listen on loopback, or \
+         allow unauthenticated callers"
+    )]
+    Unauthenticated {
+        /// Where it is to listen.
+        address: SocketAddr,
     },
     /// Others could not reach it.
     #[error("others cannot reach {address:?}: {problem}; say how they can with an address to advertise")]
@@ -143,6 +157,9 @@ impl Peer {
     /// # Errors
     /// It cannot listen, or what it is to use makes no sense.
     pub async fn start(settings: PeerSettings) -> Result<Peer, StartError> {
+        if settings.tls.is_none() && !settings.allow_unauthenticated && !settings.listen.ip().is_loopback() {
+            return Err(StartError::Unauthenticated { address: settings.listen });
+        }
         let listening = |source| StartError::Listen { address: settings.listen, source };
         let listener = TcpListener::bind(settings.listen).await.map_err(listening)?;
         let bound = listener.local_addr().map_err(listening)?;
@@ -163,7 +180,7 @@ impl Peer {
         let (lightpeer, health) = services(&seat);
         let mut stopping = seat.stopping.subscribe();
         let stopped = async move { drop(stopping.wait_for(|stopping| *stopping).await) };
-        let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+        let incoming = connections::accept(listener, MAX_CONNECTIONS);
         let serving =
             server.add_service(lightpeer).add_service(health).serve_with_incoming_shutdown(incoming, stopped);
         let server = tokio::spawn(async move {
@@ -257,7 +274,9 @@ fn server(settings: &PeerSettings) -> Result<Server, StartError> {
         .http2_keepalive_timeout(Some(KEEP_ALIVE));
     match &settings.tls {
         None => Ok(server),
-        Some(tls) => server.tls_config(tls.server()).map_err(|error| StartError::Tls(error.to_string())),
+        Some(tls) => server
+            .tls_config(tls.server(settings.allow_unauthenticated))
+            .map_err(|error| StartError::Tls(error.to_string())),
     }
 }
 
@@ -326,8 +345,9 @@ fn kept_name(folder: &Path, path: &Path) -> std::io::Result<String> {
         }
     }
     let name = new_name();
-    std::fs::create_dir_all(folder)?;
-    std::fs::write(path, format!("{name}\n"))?;
+    private::make_folder(folder)?;
+    let mut file = private::open(OpenOptions::new().write(true).create(true).truncate(true), path)?;
+    file.write_all(format!("{name}\n").as_bytes())?;
     Ok(name)
 }
 

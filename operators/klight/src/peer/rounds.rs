@@ -72,6 +72,19 @@ impl Node {
         self.catch_up(answers).await;
     }
 
+    /// Whether another member is there. It is asked now: one that has left a moment ago may still count as live.
+    pub(super) async fn has_company(&self) -> bool {
+        let mut checks = futures::stream::iter(self.counted())
+            .map(|contact| self.check(contact))
+            .buffer_unordered(AT_ONCE);
+        while let Some((_, outcome)) = checks.next().await {
+            if matches!(outcome, Checked::Alive(_)) {
+                return true;
+            }
+        }
+        false
+    }
+
     fn counted(&self) -> Vec<Contact> {
         self.state().roster.counted().into_iter().map(|(contact, _)| contact).collect()
     }

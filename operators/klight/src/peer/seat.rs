@@ -93,7 +93,7 @@ impl Seat {
         if !agree(node.network().as_deref(), Some(network)) {
             // A contact that cannot be joined is no reason to leave.
             node.check_contact(contact, network).await?;
-            self.leave(&node, network)?;
+            self.leave(&node, network).await?;
         }
         self.node().join(contact, meant, Some(network)).await
     }
@@ -105,17 +105,23 @@ impl Seat {
         let node = self.node();
         match node.network() {
             Some(own) if own == network => Ok(false),
-            Some(_) => self.leave(&node, network).map(|()| true),
+            Some(_) => self.leave(&node, network).await.map(|()| true),
             None => node.take_network(network).map(|()| true).map_err(JoinError::Keep),
         }
     }
 
     /// Leaves the network of a node for another: from now on a new node answers here, under another name, with an empty chain.
-    fn leave(&self, old: &Node, network: &str) -> Result<(), JoinError> {
+    /// Blocks that are nowhere else, and on no disk, keep it from leaving.
+    async fn leave(&self, old: &Node, network: &str) -> Result<(), JoinError> {
+        let blocks = blocks_of_clients(old);
+        if self.settings.data.is_none() && blocks > 0 && !old.has_company().await {
+            return Err(JoinError::BlocksWouldBeLost { network: old.network().unwrap_or_default(), blocks });
+        }
         old.close();
         let incarnation = format!("{:016x}", random());
         let membership = Membership { network: Some(network.to_owned()), incarnation };
-        let blocks = old.state().chain.blocks().filter(|block| block.kind == BlockKind::Client).count();
+        // Some may have come before it was closed.
+        let blocks = blocks_of_clients(old);
         let disk = match &self.settings.data {
             None => Ok((None, None)),
             Some(folder) => replace_journal(folder, &membership, old.network().as_deref(), blocks > 0)
@@ -137,16 +143,23 @@ impl Seat {
     }
 
     fn publish_left(&self, old: &Node, network: &str, blocks: usize, kept: Option<PathBuf>) {
-        let others = old.state().roster.counted();
-        let alone = !others.iter().any(|(_, live)| *live);
         self.witness.publish(Event::Left {
             network: old.network().unwrap_or_default(),
             to: network.to_owned(),
             blocks,
-            alone,
+            alone: is_alone(old),
             kept: kept.map(|path| path.display().to_string()),
         });
     }
+}
+
+fn blocks_of_clients(node: &Node) -> usize {
+    node.state().chain.blocks().filter(|block| block.kind == BlockKind::Client).count()
+}
+
+/// Whether no other live member of its network is known.
+fn is_alone(node: &Node) -> bool {
+    !node.state().roster.counted().iter().any(|(_, live)| *live)
 }
 
 /// Moves the chain away, or deletes it if there is nothing of a client in it, and starts an empty one. The chain goes

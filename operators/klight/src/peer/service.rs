@@ -190,6 +190,7 @@ fn join_status(error: &JoinError) -> Status {
         JoinError::Address(_) | JoinError::Itself(_) | JoinError::Network(_) => Code::InvalidArgument,
         // Not `Unavailable`, which would say that this peer is not there.
         JoinError::Contact(_) | JoinError::Nonsense { .. } => Code::FailedPrecondition,
+        JoinError::BlocksWouldBeLost { .. } => Code::Aborted,
         JoinError::Keep(error) => return keep_status(error),
     };
     Status::new(code, error.to_string())

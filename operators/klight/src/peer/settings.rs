@@ -35,8 +35,13 @@ pub struct PeerSettings {
     pub chain_deadline: Duration,
     /// How much it holds.
     pub limits: ChainLimits,
-    /// TLS, for all connections or for none.
+    /// TLS, for all connections or for none. Whoever calls must show a certificate of the same authority.
     pub tls: Option<Tls>,
+    /// Serve whoever can reach the address: with TLS, also without a certificate; without TLS, also on other addresses than
+    /// loopback. Default: false.
+    ///
+    /// Anyone who can connect can then read and add blocks, make the peer call any address, and move it to another network.
+    pub allow_unauthenticated: bool,
 }
 
 impl Default for PeerSettings {
@@ -53,6 +58,7 @@ impl Default for PeerSettings {
             chain_deadline: Duration::from_secs(20),
             limits: ChainLimits::default(),
             tls: None,
+            allow_unauthenticated: false,
         }
     }
 }
@@ -66,7 +72,7 @@ impl PeerSettings {
     pub(super) fn calls(&self, deadline: Duration) -> ClientSettings {
         ClientSettings {
             deadline,
-            authority: self.tls.as_ref().map(|tls| tls.authority.clone()),
+            tls: self.tls.as_ref().map(Tls::client),
             max_message_bytes: self.max_message_bytes(),
             max_answer_bytes: self.limits.bytes,
         }

@@ -12,7 +12,7 @@ use super::health::health_client::HealthClient;
 use super::hints::write_contact;
 use super::messages::lightpeer_client::LightpeerClient;
 use super::messages::{ConnectRequest, EmptyQueryRequest, JoinRequest, Lightblock, PeerInfo, PersistRequest};
-use super::{CallError, Hints, Identity, check_address, check_network, tls};
+use super::{CallError, ClientTls, Hints, Identity, check_address, check_network};
 
 /// How often a connection in use is tried.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
@@ -22,8 +22,8 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 pub struct ClientSettings {
     /// Timeout of a whole call, with all of its answer. Default: 10 seconds.
     pub deadline: Duration,
-    /// Use TLS, and trust what these authorities (PEM) have signed.
-    pub authority: Option<Vec<u8>>,
+    /// Use TLS.
+    pub tls: Option<ClientTls>,
     /// The largest message that is taken.
     pub max_message_bytes: usize,
     /// The largest answer that is taken, over all of its messages.
@@ -34,7 +34,7 @@ impl Default for ClientSettings {
     fn default() -> ClientSettings {
         ClientSettings {
             deadline: Duration::from_secs(10),
-            authority: None,
+            tls: None,
             max_message_bytes: 4 << 20,
             max_answer_bytes: 512 << 20,
         }
@@ -45,10 +45,10 @@ impl ClientSettings {
     /// Checks that a peer can be called with these settings.
     ///
     /// # Errors
-    /// When the authority has no certificates.
+    /// When the authority has no certificates, or the client's own cannot be used.
     pub fn check(&self) -> Result<(), CallError> {
         let endpoint = Endpoint::from_static("https://localhost");
-        self.authority.as_ref().map_or(Ok(()), |authority| tls::trusting(authority, endpoint).map(|_| ()))
+        self.tls.as_ref().map_or(Ok(()), |tls| tls.configure(endpoint).map(|_| ()))
     }
 }
 
@@ -100,7 +100,7 @@ impl Client {
     pub fn new(address: &str, settings: &ClientSettings) -> Result<Client, CallError> {
         let refuse = |problem| CallError::Address { address: address.to_owned(), problem };
         check_address(address).map_err(refuse)?;
-        let scheme = if settings.authority.is_some() { "https" } else { "http" };
+        let scheme = if settings.tls.is_some() { "https" } else { "http" };
         let endpoint = Endpoint::from_shared(format!("{scheme}://{address}"))
             .map_err(|error| refuse(error.to_string()))?
             .connect_timeout(settings.deadline)
@@ -108,9 +108,9 @@ impl Client {
             .http2_keep_alive_interval(KEEP_ALIVE)
             .keep_alive_timeout(settings.deadline)
             .tcp_nodelay(true);
-        let endpoint = match &settings.authority {
+        let endpoint = match &settings.tls {
             None => endpoint,
-            Some(authority) => tls::trusting(authority, endpoint)?,
+            Some(tls) => tls.configure(endpoint)?,
         };
         Ok(Client {
             address: address.to_owned(),

@@ -12,7 +12,7 @@ pub use client::{Client, ClientSettings, Health, JoinAbout, Joined};
 pub use error::CallError;
 pub(crate) use hints::{Hints, Identity, contact_meant, is_meant_for, network_said};
 pub use network::check_network;
-pub use tls::Tls;
+pub use tls::{ClientTls, KeyPair, Tls};
 
 /// The messages and services of lightpeers, generated from `proto/lightpeer.proto`.
 #[allow(

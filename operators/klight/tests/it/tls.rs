@@ -2,7 +2,7 @@
 
 use conformance::certificates::CertificateAuthority;
 use windlass_klight::peer::{Peer, PeerSettings};
-use windlass_klight::wire::{Client, ClientSettings, Tls};
+use windlass_klight::wire::{Client, ClientSettings, ClientTls, KeyPair, Tls};
 
 use crate::support::{agreed, settings};
 
@@ -13,10 +13,13 @@ impl Authority {
         Authority(CertificateAuthority::new().expect("it works"))
     }
 
-    fn tls(&self) -> Tls {
+    fn key_pair(&self) -> KeyPair {
         let issued = self.0.issue().expect("it works");
-        let (certificate, key) = (issued.certificate.into_bytes(), issued.key.into_bytes());
-        Tls { certificate, key, authority: self.pem() }
+        KeyPair { certificate: issued.certificate.into_bytes(), key: issued.key.into_bytes() }
+    }
+
+    fn tls(&self) -> Tls {
+        Tls { own: self.key_pair(), authority: self.pem() }
     }
 
     fn pem(&self) -> Vec<u8> {
@@ -28,8 +31,13 @@ impl Authority {
     }
 
     fn client(&self, peer: &Peer) -> Client {
-        let settings = ClientSettings { authority: Some(self.pem()), ..ClientSettings::default() };
-        Client::new(peer.address(), &settings).expect("it works")
+        self.client_that_shows(Some(self.key_pair()), peer)
+    }
+
+    /// A client that trusts this authority.
+    fn client_that_shows(&self, own: Option<KeyPair>, peer: &Peer) -> Client {
+        let tls = Some(ClientTls { authority: self.pem(), own });
+        Client::new(peer.address(), &ClientSettings { tls, ..ClientSettings::default() }).expect("it works")
     }
 }
 
@@ -56,6 +64,50 @@ async fn peers_of_another_authority_and_without_tls_stay_out() {
     assert!(authority.client(&member).health().await.is_ok());
 }
 
+/// What somebody without a certificate of the authority asks of a peer, each of which the peer must refuse.
+async fn nothing_is_done_for(stranger: &Client, contact: &str) {
+    assert!(stranger.health().await.is_err());
+    assert!(stranger.query().await.is_err());
+    assert!(stranger.persist(b"forged".to_vec()).await.is_err());
+    assert!(stranger.join(contact).await.is_err());
+    assert!(stranger.enter_network("default/theirs").await.is_err());
+}
+
+#[tokio::test]
+async fn strangers_cannot_do_anything() {
+    let (authority, other) = (Authority::new(), Authority::new());
+    let member = authority.peer().await;
+    let contact = authority.peer().await;
+    authority.client(&member).persist(b"ours".to_vec()).await.unwrap();
+    for own in [None, Some(other.key_pair())] {
+        nothing_is_done_for(&authority.client_that_shows(own, &member), contact.address()).await;
+    }
+    assert_eq!(authority.client(&member).query().await.unwrap(), [b"ours"]);
+    assert_eq!((member.network(), member.counters().joins_asked), (None, 0));
+}
+
+#[tokio::test]
+async fn clients_without_a_certificate_are_served_where_that_is_allowed() {
+    let authority = Authority::new();
+    let open = PeerSettings { tls: Some(authority.tls()), allow_unauthenticated: true, ..settings() };
+    let peer = Peer::start(open).await.expect("it works");
+    let anyone = authority.client_that_shows(None, &peer);
+    anyone.persist(b"anybody's".to_vec()).await.unwrap();
+    assert_eq!(anyone.query().await.unwrap(), [b"anybody's"]);
+}
+
+#[tokio::test]
+async fn peers_that_others_can_reach_are_not_plain_by_accident() {
+    let anywhere = std::net::SocketAddr::from(([0, 0, 0, 0], 0));
+    let advertise = Some("127.0.0.1:9081".to_owned());
+    let plain = PeerSettings { listen: anywhere, advertise, ..settings() };
+    let error = Peer::start(plain.clone()).await.unwrap_err().to_string();
+    assert!(error.contains("would obey whoever can reach it"), "{error}");
+    let authority = Authority::new();
+    assert!(Peer::start(PeerSettings { tls: Some(authority.tls()), ..plain.clone() }).await.is_ok());
+    assert!(Peer::start(PeerSettings { allow_unauthenticated: true, ..plain }).await.is_ok());
+}
+
 #[tokio::test]
 async fn an_authority_that_is_none_is_refused_before_anybody_is_called() {
     for (pem, problem) in [
@@ -65,18 +117,21 @@ async fn an_authority_that_is_none_is_refused_before_anybody_is_called() {
             "the authority to trust cannot be used",
         ),
     ] {
-        let settings = ClientSettings { authority: Some(pem.into()), ..ClientSettings::default() };
+        let tls = Some(ClientTls { authority: pem.into(), own: None });
+        let settings = ClientSettings { tls, ..ClientSettings::default() };
         let error = settings.check().unwrap_err();
         assert!(error.to_string().contains(problem), "{error}");
         assert!(Client::new("127.0.0.1:1", &settings).is_err());
     }
-    let settings = ClientSettings { authority: Some(Authority::new().pem()), ..ClientSettings::default() };
+    let tls = Some(ClientTls { authority: Authority::new().pem(), own: None });
+    let settings = ClientSettings { tls, ..ClientSettings::default() };
     assert!(settings.check().is_ok());
 }
 
 #[tokio::test]
 async fn a_certificate_that_is_none_is_refused_at_the_start() {
-    let tls = Tls { certificate: b"x".to_vec(), key: b"y".to_vec(), authority: b"z".to_vec() };
+    let own = KeyPair { certificate: b"x".to_vec(), key: b"y".to_vec() };
+    let tls = Tls { own, authority: b"z".to_vec() };
     let error = Peer::start(PeerSettings { tls: Some(tls), ..settings() }).await.unwrap_err();
     assert!(error.to_string().contains("certificate"), "{error}");
 }
