@@ -142,7 +142,7 @@ async fn failed_ones_are_saved_without_their_secrets() {
 async fn get(address: std::net::SocketAddr, path: &str) -> String {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let mut stream = tokio::net::TcpStream::connect(address).await.expect("it listens");
-    let request = format!("GET {path} HTTP/1.0\r\nhost: windlass\r\n\r\n");
+    let request = format!("GET {path} HTTP/1.0\r\nhost: localhost\r\n\r\n");
     stream.write_all(request.as_bytes()).await.expect("it takes requests");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.expect("it answers");

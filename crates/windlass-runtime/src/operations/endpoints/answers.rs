@@ -1,7 +1,10 @@
 //! What each path answers.
 
+use std::net::IpAddr;
+
 use bytes::Bytes;
-use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE};
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST};
+use http::uri::Authority;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
 
@@ -10,9 +13,10 @@ use crate::operations::metrics::{self, Metrics};
 
 const PLAIN: &str = "text/plain; charset=utf-8";
 
-/// The answer to a request. Reading a body is never needed.
+/// The answer to a request of `from`. Reading a body is never needed.
 pub(super) fn answer<Body>(
     request: &Request<Body>,
+    from: IpAddr,
     metrics: &Metrics,
     health: &dyn Health,
 ) -> Response<Full<Bytes>> {
@@ -30,12 +34,34 @@ pub(super) fn answer<Body>(
         "/healthz" => report("healthz", &health.liveness(), verbose),
         path => {
             if let Some(document) = health.document(path) {
+                if !is_local(request, from) {
+                    let why = "this shows what objects hold, so only this machine is answered, under a name of its own: use \
+                               kubectl port-forward, or ask localhost\n";
+                    return text(StatusCode::FORBIDDEN, PLAIN, why.to_owned());
+                }
                 return text(StatusCode::OK, "application/json", document);
             }
             let known = "/metrics, /healthz, /livez, /readyz and /debug/recordings";
             text(StatusCode::NOT_FOUND, PLAIN, format!("there is nothing at {path}, only {known}\n"))
         }
     }
+}
+
+/// Whether somebody on this machine asks, and means it: a page of somebody else's could have a browser ask under its own name.
+fn is_local<Body>(request: &Request<Body>, from: IpAddr) -> bool {
+    let is_own_name = |host: &str| {
+        let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+        address.map_or(host == "localhost", |address| address.is_loopback())
+    };
+    let is_meant = match (request.headers().get(HOST), request.uri().host()) {
+        (Some(said), _) => said
+            .to_str()
+            .is_ok_and(|said| said.parse::<Authority>().is_ok_and(|host| is_own_name(host.host()))),
+        (None, Some(host)) => is_own_name(host),
+        // No browser leaves it out.
+        (None, None) => true,
+    };
+    from.is_loopback() && is_meant
 }
 
 /// Whether a query has `verbose` in it, with or without a value, as with kube-apiserver.
@@ -69,4 +95,24 @@ fn text(code: StatusCode, content_type: &'static str, body: String) -> Response<
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_are_for_this_machine_alone() {
+        let local = |host: &str, from: &str| {
+            let request = Request::builder().uri("/debug/recordings").header(HOST, host).body(()).unwrap();
+            is_local(&request, from.parse().unwrap())
+        };
+        for host in ["localhost:8080", "localhost", "127.0.0.1:8080", "[::1]:8080"] {
+            assert!(local(host, "127.0.0.1") && local(host, "::1"), "{host}");
+            assert!(!local(host, "10.0.0.7"), "{host}");
+        }
+        for host in ["evil.example.com", "10.0.0.7:8080", "", "localhost.example.com:80"] {
+            assert!(!local(host, "127.0.0.1"), "{host}");
+        }
+    }
 }

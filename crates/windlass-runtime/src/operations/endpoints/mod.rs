@@ -8,7 +8,7 @@ mod tests;
 
 use std::convert::Infallible;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ pub trait Health: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// The JSON document at a further path, such as `/debug/recordings`; `None` if there is none.
+    /// The JSON document at a further path, such as `/debug/recordings`; `None` if there is none. Only this machine gets it.
     fn document(&self, path: &str) -> Option<String> {
         let _ = path;
         None
@@ -142,13 +142,13 @@ async fn serve(listener: TcpListener, source: Arc<Source>, mut closing: watch::R
             Some(_) = open.join_next() => continue,
         };
         match accepted {
-            Ok((stream, _)) => {
+            Ok((stream, peer)) => {
                 // One too many is closed at once: probes come again.
                 let Ok(permit) = Arc::clone(&permits).try_acquire_owned() else { continue };
                 let (source, closing) = (Arc::clone(&source), closing.clone());
                 open.spawn(async move {
                     let _permit = permit;
-                    speak(stream, source, closing).await;
+                    speak(stream, peer.ip(), source, closing).await;
                 });
             }
             Err(error) => {
@@ -163,7 +163,7 @@ async fn serve(listener: TcpListener, source: Arc<Source>, mut closing: watch::R
 }
 
 /// Answers what comes over a connection, until it or the process ends.
-async fn speak(stream: TcpStream, source: Arc<Source>, mut closing: watch::Receiver<bool>) {
+async fn speak(stream: TcpStream, from: IpAddr, source: Arc<Source>, mut closing: watch::Receiver<bool>) {
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(IDLE_TIMEOUT);
     builder
@@ -172,7 +172,7 @@ async fn speak(stream: TcpStream, source: Arc<Source>, mut closing: watch::Recei
         .keep_alive_interval(IDLE_TIMEOUT)
         .keep_alive_timeout(IDLE_TIMEOUT);
     let service = service_fn(move |request| {
-        let response = answer(&request, &source.metrics, &*source.health);
+        let response = answer(&request, from, &source.metrics, &*source.health);
         async move { Ok::<_, Infallible>(response) }
     });
     let connection = builder.serve_connection(TokioIo::new(stream), service);
