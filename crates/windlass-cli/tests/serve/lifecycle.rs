@@ -62,6 +62,31 @@ fn two_servers_do_not_share_a_folder() {
     assert!(!second.status.success());
     assert!(message.contains(folder) && message.contains("another"), "{message}");
     assert!(second.stdout.is_empty(), "it was never ready");
+    // Without its lock file the folder is in use all the same.
+    std::fs::remove_file(data.path().join("windlass.lock")).expect("it is there");
+    let third =
+        command(&data.path().join("other-kubeconfig")).args(["--data", folder]).output().expect("runs");
+    let message = String::from_utf8_lossy(&third.stderr).into_owned();
+    assert!(!third.status.success());
+    assert!(message.contains(folder) && message.contains("another"), "{message}");
+}
+
+#[tokio::test]
+async fn a_deleted_folder_is_noticed() {
+    let above = tempfile::tempdir().expect("a folder");
+    let data = above.path().join("data");
+    let served = Served::start(&["--data", data.to_str().expect("UTF-8")]);
+    let mode = std::fs::metadata(&data).expect("it is there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+    let client = served.client().await;
+    let maps: Api<ConfigMap> = Api::namespaced(client.clone(), "default");
+    maps.create(&PostParams::default(), &named("before")).await.expect("created");
+    std::fs::remove_dir_all(&data).expect("it is deleted");
+    let refused = maps.create(&PostParams::default(), &named("after")).await.expect_err("it is on no disk");
+    assert!(refused.to_string().contains("was not stored"), "{refused}");
+    assert!(maps.get("before").await.is_ok(), "reads go on");
+    let ready = http::Request::get("/readyz").body(Vec::new()).expect("a request");
+    assert!(client.request_text(ready).await.is_err(), "it is not ready");
 }
 
 #[test]

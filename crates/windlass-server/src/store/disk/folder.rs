@@ -1,4 +1,4 @@
-//! The folder of a store: its file, and the lock that keeps others out.
+//! The folder of a store: its file, and the locks that keep others out.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use redb::StorageBackend;
-use redb::backends::FileBackend;
 
+use super::named_file::NamedFile;
 use super::{Disk, FORMAT, Loaded, Medium, Refusal};
 use crate::store::error::OpenError;
 
@@ -23,20 +23,23 @@ const NOTE_NAME: &str = "windlass.version";
 #[derive(Debug)]
 pub(crate) struct Folder {
     path: PathBuf,
-    _lock: Option<File>,
+    /// The lock file, for whoever makes a store in an empty folder; and the data file, since a lock file can be deleted.
+    locks: Vec<File>,
 }
 
 impl Folder {
     /// Opens the store of a folder; makes both if there is none.
     pub(crate) fn open(path: &Path) -> Result<(Folder, Disk, Loaded), OpenError> {
-        fs::create_dir_all(path).map_err(io_error("make the folder", path))?;
+        make_private(path).map_err(io_error("make the folder", path))?;
         let lock_path = path.join(LOCK_NAME);
         let lock = writable().create(true).open(&lock_path).map_err(io_error("open", &lock_path))?;
-        let folder = Folder::locked(path, Some(lock))?;
+        let mut folder = Folder { path: path.to_owned(), locks: Vec::new() };
+        folder.lock(lock, &lock_path)?;
         let file = path.join(FILE_NAME);
         if !file.try_exists().map_err(io_error("look for", &file))? {
             folder.make_file()?;
         }
+        folder.lock(File::open(&file).map_err(io_error("open", &file))?, &file)?;
         let opened = Disk::open(Box::new(DataFile::new(file, true)));
         let (disk, loaded) = opened.map_err(|refusal| folder.refused(refusal))?;
         Ok((folder, disk, loaded))
@@ -48,8 +51,8 @@ impl Folder {
         if !file.try_exists().map_err(io_error("look for", &file))? {
             return Err(OpenError::Missing { folder: path.to_owned() });
         }
-        // Without a lock file it has never been locked.
-        let folder = Folder::locked(path, File::open(path.join(LOCK_NAME)).ok())?;
+        let mut folder = Folder { path: path.to_owned(), locks: Vec::new() };
+        folder.lock(File::open(&file).map_err(io_error("open", &file))?, &file)?;
         let read = Disk::read(&DataFile::new(file, false));
         let loaded = read.map_err(|refusal| folder.refused(refusal))?;
         Ok((folder, loaded))
@@ -65,12 +68,13 @@ impl Folder {
         fs::metadata(self.file()).map_or(0, |found| found.len())
     }
 
-    fn locked(path: &Path, lock: Option<File>) -> Result<Folder, OpenError> {
-        match lock.as_ref().map_or(Ok(()), File::try_lock) {
-            Ok(()) => Ok(Folder { path: path.to_owned(), _lock: lock }),
-            Err(TryLockError::WouldBlock) => Err(OpenError::InUse { folder: path.to_owned() }),
-            Err(TryLockError::Error(error)) => Err(io_error("lock", &path.join(LOCK_NAME))(error)),
+    fn lock(&mut self, file: File, path: &Path) -> Result<(), OpenError> {
+        match file.try_lock() {
+            Ok(()) => self.locks.push(file),
+            Err(TryLockError::WouldBlock) => return Err(OpenError::InUse { folder: self.path.clone() }),
+            Err(TryLockError::Error(error)) => return Err(io_error("lock", path)(error)),
         }
+        Ok(())
     }
 
     /// Makes an empty store. A process that is killed in between leaves no file of the final name.
@@ -125,7 +129,7 @@ impl DataFile {
 impl Medium for DataFile {
     fn open(&self) -> io::Result<Box<dyn StorageBackend>> {
         let file = OpenOptions::new().read(true).write(self.writable).open(&self.path)?;
-        Ok(Box::new(FileBackend::new(file).map_err(io::Error::other)?))
+        Ok(Box::new(NamedFile::new(file)?))
     }
 
     fn note(&self, version: u64) {
@@ -148,6 +152,15 @@ fn writable() -> OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options
+}
+
+/// Makes a folder that only its owner may use, with all above it; one that exists stays as it is.
+fn make_private(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
 }
 
 /// Makes a new name durable.

@@ -10,6 +10,7 @@ mod encoding;
 mod folder;
 mod guard;
 mod load;
+mod named_file;
 
 use std::collections::BTreeMap;
 use std::io;
