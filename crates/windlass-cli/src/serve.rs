@@ -102,6 +102,12 @@ async fn serve(arguments: &ServeArguments) -> anyhow::Result<()> {
         tracing::info!(file = %file.display(), "wrote kubeconfig");
     }
     announce(&server)?;
+    if arguments.insecure {
+        tracing::warn!(
+            "this is plain HTTP, over which kubectl sends no token, so that its requests are anonymous: leave --insecure out, \
+             or send the token of the kubeconfig yourself"
+        );
+    }
     stop.await;
     tracing::info!("shutting down");
     server.shutdown().await;

@@ -16,7 +16,7 @@ use windlass_model::authentication::User;
 use crate::auth::{Auth, AuthError, Certificate, CertificateError, Kubeconfig, certificate};
 use crate::closing::Closer;
 use crate::http::access::{AccessControl, AuthorizationMode};
-use crate::http::api::Api;
+use crate::http::api::{Api, LARGE_BODIES_AT_ONCE};
 use crate::http::connections;
 use crate::http::documents::Documents;
 use crate::limits::Limits;
@@ -174,6 +174,7 @@ impl Server {
             reads: Semaphore::new(options.limits.reads_in_flight),
             writes: Semaphore::new(options.limits.writes_in_flight),
             bodies: Semaphore::new(options.limits.body_bytes),
+            large_bodies: Semaphore::new(LARGE_BODIES_AT_ONCE),
             limits: options.limits,
         });
         let loops = Loops {

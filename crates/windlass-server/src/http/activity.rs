@@ -14,8 +14,8 @@ use tokio::time::{Instant, sleep};
 
 use crate::http::answer::AnswerBody;
 
-/// Number of times that a connection is checked within its shortest timeout.
-const LOOKS: u32 = 4;
+/// Number of times that a connection is checked within its shortest timeout, which is late by as much of it.
+const LOOKS: u32 = 20;
 
 /// The requests of one connection.
 pub(crate) struct Activity {

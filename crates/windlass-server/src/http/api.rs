@@ -7,10 +7,13 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use hyper::Request as HttpRequest;
+use hyper::Version;
 use hyper::body::Incoming;
-use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, USER_AGENT};
+use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap, HeaderName, USER_AGENT};
 use hyper::http::request::Parts;
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::task::block_in_place;
 use windlass_model::http::{Format, HttpParts, NO_SUCH_PAGE, Output, Parsed, has_no_page, parse, present};
 use windlass_model::list::{ContinueToken, list_from};
 use windlass_model::{Effect, Reason, Request, Response, Status, TypeInfo, Types, Verb, handle_as};
@@ -29,6 +32,12 @@ use crate::limits::Limits;
 use crate::metrics::{About, Metrics, RequestKind};
 use crate::store::{Snapshot, Storage, WriteError, Written};
 
+/// A request with more bytes than this takes milliseconds to evaluate: small ones do not wait for it.
+const LARGE_BODY_BYTES: usize = 64 * 1024;
+
+/// Number of requests with large bodies that are evaluated at the same time.
+pub(crate) const LARGE_BODIES_AT_ONCE: usize = 2;
+
 /// Everything that answering a request takes.
 pub(crate) struct Api {
     pub(crate) storage: Storage,
@@ -43,6 +52,8 @@ pub(crate) struct Api {
     pub(crate) writes: Semaphore,
     /// Room for the bytes of large bodies.
     pub(crate) bodies: Semaphore,
+    /// Turns of requests with large bodies.
+    pub(crate) large_bodies: Semaphore,
 }
 
 impl Api {
@@ -76,6 +87,9 @@ impl Api {
         snapshot: &Snapshot,
         about: &About,
     ) -> Result<Answer, Status> {
+        if let Some(problem) = wrong_host(parts) {
+            return Ok(of_bytes(400, "text/plain; charset=utf-8", problem));
+        }
         if let Some(answer) = health::answer(self, parts) {
             return Ok(answer);
         }
@@ -89,13 +103,30 @@ impl Api {
         if has_no_page(parts.method.as_str(), parts.uri.path(), snapshot.types()) {
             return Ok(of_bytes(404, "text/plain; charset=utf-8", NO_SUCH_PAGE));
         }
-        let content_type = header(&parts.headers, &CONTENT_TYPE);
         // Read before the request counts as in flight, so that slow bodies do not.
         let body = match body.take() {
             Some(body) => body::read(body, self.limits.body_timeout, &self.bodies).await?,
             None => Bytes::new(),
         };
         let _permit = self.admit(about)?;
+        if body.len() <= LARGE_BODY_BYTES {
+            return self.evaluate_body(&caller, parts, body, snapshot, about).await;
+        }
+        // A few at a time, beside the threads that answer everybody else: health, leases, small requests.
+        let _turn = self.large_bodies.acquire().await;
+        aside(self.evaluate_body(&caller, parts, body, snapshot, about)).await
+    }
+
+    /// Reads a request, and does what it asks for.
+    async fn evaluate_body(
+        self: &Arc<Self>,
+        caller: &Caller,
+        parts: &Parts,
+        body: Bytes,
+        snapshot: &Snapshot,
+        about: &About,
+    ) -> Result<Answer, Status> {
+        let content_type = header(&parts.headers, &CONTENT_TYPE);
         let (body, yaml_findings) = body::as_json(body, content_type).await?;
         let parsed = parse(
             &HttpParts {
@@ -111,7 +142,7 @@ impl Api {
             snapshot.types(),
         )?;
         let format = parsed.format;
-        let answer = self.perform(&caller, parsed, snapshot, about).await;
+        let answer = self.perform(caller, parsed, snapshot, about).await;
         Ok(answer.unwrap_or_else(|status| of_status(&status, format)))
     }
 
@@ -291,6 +322,25 @@ pub(crate) fn too_many_requests() -> Status {
         ..windlass_model::status::Details::default()
     });
     status
+}
+
+/// Does what takes long beside the threads of the runtime, if it has several.
+async fn aside<Output>(work: impl Future<Output = Output>) -> Output {
+    let runtime = Handle::current();
+    match runtime.runtime_flavor() {
+        RuntimeFlavor::MultiThread => block_in_place(|| runtime.block_on(work)),
+        _ => work.await,
+    }
+}
+
+/// What is wrong with the `Host` header, in the words of Go's server. Whoever stands between could read two of them in another
+/// way than this server does.
+fn wrong_host(parts: &Parts) -> Option<&'static str> {
+    match parts.headers.get_all(HOST).iter().count() {
+        0 if parts.version == Version::HTTP_11 => Some("400 Bad Request: missing required Host header"),
+        0 | 1 => None,
+        _ => Some("400 Bad Request: too many Host headers"),
+    }
 }
 
 /// A header as text, if it is there and is text.

@@ -21,6 +21,8 @@ use crate::http::stall::StallTimeout;
 
 /// Pause after a failed accept. When the system has no more file handles, an immediate retry would fail again.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// Timeout of the last words to a client that is disconnected.
+const GOODBYE: Duration = Duration::from_secs(1);
 /// Timeout of requests in flight when the server shuts down.
 const LAST_ANSWERS: Duration = Duration::from_millis(700);
 
@@ -134,8 +136,8 @@ pub(crate) async fn speak(
                 return Err("the client takes nothing".into());
             }
             connection.as_mut().graceful_shutdown();
-            // A client that does not close its side is cut off.
-            return timeout(limits.header_timeout, connection).await.unwrap_or(Ok(()));
+            // A client that does not close its side is cut off: it has no request that is being answered.
+            return timeout(GOODBYE, connection).await.unwrap_or(Ok(()));
         }
         () = closing.wait() => connection.as_mut().graceful_shutdown(),
     }

@@ -1,4 +1,4 @@
-//! Headers that say who asks: read in any alphabet, or refused, and never passed over.
+//! Headers that say who asks, and whom: read in any alphabet, or refused, and never passed over.
 
 use super::plain;
 use super::raw::Raw;
@@ -26,6 +26,20 @@ async fn users_that_are_no_text_are_refused() {
     let (code, body) = raw.answer().await;
     assert_eq!(code, 400);
     assert!(body.contains("impersonate-user is not UTF-8 text"), "{body}");
+}
+
+#[tokio::test]
+async fn a_request_has_one_host() {
+    let served = plain(&[]);
+    for (headers, expected) in
+        [("", "missing required Host header"), ("Host: here\r\nHost: there\r\n", "too many Host headers")]
+    {
+        let mut raw = Raw::connect(&served).await;
+        raw.send(format!("GET /livez HTTP/1.1\r\n{headers}\r\n")).await;
+        let (code, body) = raw.answer().await;
+        assert_eq!(code, 400);
+        assert!(body.contains(expected), "{body}");
+    }
 }
 
 #[tokio::test]
