@@ -105,7 +105,7 @@ mod tests {
             clients.push(TcpStream::connect(address).await.unwrap());
         }
         let (first, _second) = (accepted.next().await.unwrap(), accepted.next().await.unwrap());
-        // Nobody is let in while the third is closed.
+        // No one is let in while the third is closed.
         let mut third = clients.pop().unwrap();
         let mut byte = [0];
         tokio::select! {

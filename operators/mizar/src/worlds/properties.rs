@@ -30,7 +30,7 @@ pub(super) fn tables_match(world: &View<'_>) -> bool {
         .all(|droplet| is_lost(world, droplet) || daemons.rows(droplet) == inventory.rows(droplet))
 }
 
-/// Whether nobody programs a droplet, since it is lost or deleted.
+/// Whether no operator programs a droplet, since it is lost or deleted.
 pub(super) fn is_lost(world: &View<'_>, droplet: &str) -> bool {
     world.get::<Droplet>(droplet).is_none_or(|droplet| droplet.state().lost)
 }
