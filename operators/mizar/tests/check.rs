@@ -80,6 +80,19 @@ fn a_daemon_that_was_restarted_gets_its_tables_again() {
     check_holds(worlds::daemon_restarts, 17_584);
 }
 
+#[test]
+fn stale_views_break_nothing() {
+    let stale = Faults::none().crashes(1).stale(1);
+    for (world, states) in [
+        (worlds::pods_of_one_name as World, 1_485),
+        (worlds::service_has_named_ports, 82),
+        (worlds::scaled_endpoint_is_deleted, 1_253),
+    ] {
+        let report = world(None).faults(stale.clone()).assert();
+        assert_eq!((report.states(), &report.never_struck), (states, &Vec::new()));
+    }
+}
+
 /// Runs of a world, without a violation. Of each it must be clear where it ends.
 #[track_caller]
 fn check_runs(world: World, runs: u64, depth: usize) {

@@ -72,7 +72,7 @@ pub enum DropletAnswer {
         /// The rows, by key.
         held: Vec<Held>,
         /// The generation of every row that is not among them.
-        #[serde(default, skip_serializing_if = "is_zero")]
+        #[serde(default, skip_serializing_if = "crate::tables::is_zero")]
         floor: u64,
     },
     /// All is changed.
@@ -87,10 +87,6 @@ pub enum DropletAnswer {
         /// Why.
         why: String,
     },
-}
-
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// Who a daemon is.

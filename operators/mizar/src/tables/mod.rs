@@ -14,4 +14,5 @@ pub use change::{Change, Former, Held, changes};
 pub use inventory::{Inventory, Placed};
 pub use row::{Key, Row};
 pub use scope::Scope;
+pub(crate) use store::is_zero;
 pub use store::{Outdated, TableStore};

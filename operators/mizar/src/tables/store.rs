@@ -146,7 +146,8 @@ struct Written {
     rows: Vec<Held>,
 }
 
-fn is_zero(number: &u64) -> bool {
+/// Whether JSON leaves a number out.
+pub(crate) fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
